@@ -1,0 +1,64 @@
+import type { Action, Stop } from '../core/action.ts';
+import type { Reply, Verdict } from '../core/verdict.ts';
+import type { Delivery, Exchange, Route, Stage } from '../exchange/ports.ts';
+
+/** Everything the proxy tells the outside world, as one union. Logs, metrics and the dashboard subscribe. */
+export type ProxyEvent =
+  | { readonly type: 'exchange_started'; readonly at: number; readonly exchange: Exchange }
+  | {
+      readonly type: 'attempt_finished';
+      readonly at: number;
+      readonly exchange: Exchange;
+      readonly lane: string;
+      /** 1-based. */
+      readonly n: number;
+      readonly route: Route;
+      readonly reply: Reply;
+      readonly verdict: Verdict;
+      readonly action: Action;
+      readonly durationMs: number;
+    }
+  /** Still waiting, not hanging. */
+  | { readonly type: 'heartbeat'; readonly at: number; readonly exchange: Exchange; readonly stage: Stage }
+  | {
+      readonly type: 'exchange_finished';
+      readonly at: number;
+      readonly exchange: Exchange;
+      readonly delivery: Delivery;
+      /** What the client got: a status, or how its connection ended. */
+      readonly answered: number | 'client_gone' | 'broken_off';
+      readonly sentBytes: number;
+      readonly receivedBytes: number;
+    }
+  | { readonly type: 'lane_paused'; readonly at: number; readonly lane: string; readonly untilAt: number }
+  | {
+      readonly type: 'breaker_changed';
+      readonly at: number;
+      readonly lane: string;
+      readonly state: 'closed' | 'open' | 'half_open';
+      readonly untilAt: number | undefined;
+    }
+  | {
+      readonly type: 'fuse_changed';
+      readonly at: number;
+      readonly lane: string;
+      readonly state: 'blown' | 'mended';
+      /** What the one-time probe found, when there is one. */
+      readonly finding: 'credentials' | 'all_well' | 'unreachable' | undefined;
+    }
+  | {
+      readonly type: 'route_ejected';
+      readonly at: number;
+      readonly route: Route;
+      /** undefined: everywhere. */
+      readonly lane: string | undefined;
+      readonly untilAt: number;
+    }
+  | { readonly type: 'upstream_out'; readonly at: number; readonly upstream: string; readonly verdict: Verdict; readonly untilAt: number }
+  | { readonly type: 'session_ended'; readonly at: number; readonly session: string; readonly end: 'burned' | 'expired' }
+  /** A request that never became an exchange. */
+  | { readonly type: 'request_refused'; readonly at: number; readonly status: number; readonly reason: Stop | string; readonly detail: string }
+  | { readonly type: 'client_tls_failed'; readonly at: number; readonly host: string; readonly detail: string }
+  | { readonly type: 'notice'; readonly at: number; readonly level: 'info' | 'warn' | 'error'; readonly message: string };
+
+export type Emit = (event: ProxyEvent) => void;
