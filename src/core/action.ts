@@ -56,6 +56,8 @@ export interface Ledger {
   /** Tries so far. */
   readonly attempts: number;
   readonly rateWaits: number;
+  /** Waits for an upstream that limits its own customer: us. */
+  readonly accountWaits: number;
   readonly transientRetries: number;
   readonly rotations: number;
   /** Ids of the routes used so far, in order of first use. */

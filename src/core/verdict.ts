@@ -100,20 +100,37 @@ export type Reason = Verdict['reason'];
 /** What the verdict rests on, as data; `explain` turns it into a sentence. */
 export type Evidence =
   | { readonly kind: 'status'; readonly status: number }
-  | { readonly kind: 'header'; readonly name: string; readonly value: string; readonly status: number }
+  | {
+      readonly kind: 'header';
+      readonly name: string;
+      readonly value: string;
+      readonly status: number;
+    }
   /** A challenge or block page: `signs` are at least two independent ones unless a header alone proves it. */
   | { readonly kind: 'marker'; readonly marker: string; readonly signs: readonly string[] }
   | { readonly kind: 'rule'; readonly label: string }
   | { readonly kind: 'expect'; readonly missing: string }
   | { readonly kind: 'body'; readonly finding: BodyFinding; readonly receivedBytes: number }
-  | { readonly kind: 'failure'; readonly phase: Phase; readonly code: FailureCode; readonly detail: string }
+  | {
+      readonly kind: 'failure';
+      readonly phase: Phase;
+      readonly code: FailureCode;
+      readonly detail: string;
+    }
   | { readonly kind: 'upstream'; readonly status: number; readonly said: string }
   | { readonly kind: 'pattern'; readonly addresses: number; readonly pattern: string };
 
 export type BodyFinding = 'cut_short' | 'coding_cut_short' | 'stalled' | 'empty' | 'coding_broken';
 
 /** The step of an attempt in which it ended. Dial and handshake belong to the upstream, if there is one. */
-export type Phase = 'resolve' | 'dial' | 'upstream_handshake' | 'tls' | 'send' | 'first_byte' | 'body';
+export type Phase =
+  | 'resolve'
+  | 'dial'
+  | 'upstream_handshake'
+  | 'tls'
+  | 'send'
+  | 'first_byte'
+  | 'body';
 
 /** A closed vocabulary made from error codes and phases, never from message text. */
 export type FailureCode =
@@ -139,6 +156,8 @@ export type FailureCode =
   /** Our HTTP library refused to send the request; nothing left this machine. */
   | 'invalid_request'
   | 'aborted'
+  /** The client's patience ended first; says nothing about anybody. */
+  | 'patience'
   | 'internal';
 
 /** What one attempt produced, reduced to the facts a verdict may depend on. */

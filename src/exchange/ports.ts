@@ -47,7 +47,16 @@ export interface Target {
 }
 
 export interface Stage {
-  readonly kind: 'queued' | 'paused' | 'pacing' | 'breaker' | 'backoff' | 'dialling' | 'awaiting_reply' | 'receiving' | 'streaming';
+  readonly kind:
+    | 'queued'
+    | 'paused'
+    | 'pacing'
+    | 'breaker'
+    | 'backoff'
+    | 'dialling'
+    | 'awaiting_reply'
+    | 'receiving'
+    | 'streaming';
   readonly sinceAt: number;
   /** When it ends, if that is known. */
   readonly untilAt: number | undefined;
@@ -140,7 +149,13 @@ export type Admission =
       /** Gives the slot back (and the probe's lease, if nothing was recorded). Any number of calls. */
       release(): void;
     }
-  | { readonly kind: 'refused'; readonly stop: Stop; readonly retryAfterMs: number | undefined };
+  | {
+      readonly kind: 'refused';
+      readonly stop: Stop;
+      readonly retryAfterMs: number | undefined;
+      /** The origin's last status for these credentials, when the auth fuse refuses them. */
+      readonly status?: number;
+    };
 
 /** Who may go now: breaker, pause, pace and slots of one host (or of one path rule within it). */
 export interface Lane {
@@ -149,7 +164,12 @@ export interface Lane {
   /** Waits for its turn, within the exchange's deadline. Never rejects. */
   admit(exchange: Exchange): Promise<Admission>;
   /** Charges the verdict to the lane, if it is the lane's to bear. */
-  record(outcome: { exchange: Exchange; admission: Admission; verdict: Verdict; route: Route }): void;
+  record(outcome: {
+    exchange: Exchange;
+    admission: Admission;
+    verdict: Verdict;
+    route: Route;
+  }): void;
   readonly pausedUntil: number;
   /** Failures in a row, of the kind `backoff.count: lane` counts. */
   readonly failuresInRow: number;
@@ -168,9 +188,19 @@ export type Choice =
 export interface Routes {
   choose(exchange: Exchange, laneId: string, ledger: Ledger): Choice;
   /** Charges the verdict to the route or its upstream, if it is theirs to bear. */
-  record(outcome: { exchange: Exchange; laneId: string; route: Route; verdict: Verdict; headMs: number | undefined }): void;
+  record(outcome: {
+    exchange: Exchange;
+    laneId: string;
+    route: Route;
+    verdict: Verdict;
+    headMs: number | undefined;
+  }): void;
   /** What could still be chosen after `ledger`. */
-  left(exchange: Exchange, laneId: string, ledger: Ledger): { readonly routes: boolean; readonly upstreams: boolean };
+  left(
+    exchange: Exchange,
+    laneId: string,
+    ledger: Ledger,
+  ): { readonly routes: boolean; readonly upstreams: boolean };
   /** Ends the exchange's session; the id stays refused for a while. */
   burn(exchange: Exchange): void;
   sessionState(exchange: Exchange): 'active' | 'burned' | 'expired' | undefined;
@@ -184,6 +214,8 @@ export interface Delivery {
   /** Why it was not tried again; undefined when the reply is simply delivered. */
   readonly stop: Stop | undefined;
   readonly retryAfterMs: number | undefined;
+  /** The status to answer with when the auth fuse refuses. */
+  readonly fuseStatus?: number;
   readonly ledger: Ledger;
   readonly route: Route | undefined;
 }

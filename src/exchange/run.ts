@@ -1,0 +1,128 @@
+import type { Clock, Random } from '../clock.ts';
+import type { Action, Ledger } from '../core/action.ts';
+import { classify, type Judge } from '../core/classify.ts';
+import { decide } from '../core/decide.ts';
+import { begin, charge, newLedger } from '../core/ledger.ts';
+import type { Emit } from '../telemetry/events.ts';
+import { type Attempted, endOf, gaveUp, interrupted } from './ending.ts';
+import { judgeFor, progressOf } from './judgement.ts';
+import type {
+  Admission,
+  Attempt,
+  Choice,
+  Delivery,
+  Exchange,
+  Lane,
+  Received,
+  Route,
+  Routes,
+} from './ports.ts';
+
+export interface Deps {
+  readonly laneFor: (exchange: Exchange) => Lane;
+  readonly routes: Routes;
+  readonly attempt: Attempt;
+  readonly tools: Judge['tools'];
+  readonly clock: Clock;
+  /** Wall time in epoch ms, for the dates that sites send. */
+  readonly wall: () => number;
+  readonly random: Random;
+  readonly emit: Emit;
+}
+
+/**
+ * Carries one client request to one final answer: admit, route, attempt, classify, decide, again.
+ * Every judgement is made in core/; this loop only does what was decided.
+ */
+export async function runExchange(exchange: Exchange, deps: Deps): Promise<Delivery> {
+  const { routes, clock } = deps;
+  const lane = deps.laneFor(exchange);
+  let ledger = newLedger;
+  let last: Attempted | undefined;
+  let refund: (() => void) | undefined;
+
+  for (;;) {
+    const askedAt = clock.now();
+    const start = await mayStart(exchange, lane, routes, ledger);
+    if (start.kind === 'no') {
+      refund?.();
+      return gaveUp(start.why.stop, last, ledger, start.why);
+    }
+    const { admission, route } = start;
+    const sentAt = clock.now();
+    ledger = begin(ledger, route.id, sentAt - askedAt);
+    const received = await deps.attempt(exchange, route);
+    void received.closed.then(admission.release); // The slot is held until the body ends.
+    const cutOff = interrupted(exchange, { received, route, verdict: undefined }, last, ledger);
+    if (cutOff) return cutOff;
+
+    last?.received.discard();
+    const verdict = classify(received.reply, judgeFor(exchange, lane, route, deps));
+    last = { received, route, verdict };
+    lane.record({ exchange, admission, verdict, route });
+    routes.record({ exchange, laneId: lane.id, route, verdict, headMs: headMs(received) });
+
+    const action = decide(verdict, progressOf(exchange, lane, ledger, last, deps), exchange.policy);
+    deps.emit({
+      type: 'attempt_finished',
+      at: clock.now(),
+      exchange,
+      lane: lane.id,
+      n: ledger.attempts,
+      route,
+      reply: received.reply,
+      verdict,
+      action,
+      durationMs: clock.now() - sentAt,
+    });
+    if (action.kind === 'burn') routes.burn(exchange);
+    if (action.kind !== 'wait' && action.kind !== 'rotate') return endOf(action, last, ledger);
+    refund = action.charged ? lane.withdraw() : undefined;
+    ledger = await again(action, exchange, ledger, last, deps);
+  }
+}
+
+type Start =
+  | { readonly kind: 'yes'; readonly admission: Admitted; readonly route: Route }
+  | { readonly kind: 'no'; readonly why: Exclude<Admission, Admitted> | NoRoute };
+type Admitted = Extract<Admission, { kind: 'admitted' }>;
+type NoRoute = Extract<Choice, { kind: 'none' }>;
+
+/** Waits for the lane's word, then asks which way. A place that cannot be used is given back. */
+async function mayStart(
+  exchange: Exchange,
+  lane: Lane,
+  routes: Routes,
+  ledger: Ledger,
+): Promise<Start> {
+  const admission = await lane.admit(exchange);
+  if (admission.kind === 'refused') return { kind: 'no', why: admission };
+  const choice = routes.choose(exchange, lane.id, ledger);
+  if (choice.kind === 'route') return { kind: 'yes', admission, route: choice.route };
+  admission.release();
+  return { kind: 'no', why: choice };
+}
+
+/** Books the action, lets the failed reply go, and sits out a backoff; a throttle is sat out in the lane's pause. */
+async function again(
+  action: Extract<Action, { kind: 'wait' | 'rotate' }>,
+  exchange: Exchange,
+  ledger: Ledger,
+  last: Attempted,
+  { clock }: Deps,
+): Promise<Ledger> {
+  const { reply } = last.received;
+  // A failure that says so itself may still become the answer; a page that lies may not.
+  if (reply.kind === 'response' && reply.status >= 400) last.received.keep();
+  else last.received.discard();
+
+  const charged = charge(ledger, action, last.route);
+  if (action.kind === 'rotate' || action.ledger === 'rate') return charged;
+  const sinceAt = clock.now();
+  exchange.stage = { kind: 'backoff', sinceAt, untilAt: sinceAt + action.delayMs };
+  await clock.sleep(action.delayMs, exchange.signal);
+  return { ...charged, waitedMs: charged.waitedMs + clock.now() - sinceAt };
+}
+
+const headMs = ({ reply }: Received): number | undefined =>
+  reply.kind === 'response' ? reply.headMs : undefined;
