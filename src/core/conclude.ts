@@ -143,7 +143,8 @@ function tokenFor(ending: Ending): string {
   if (verdict?.reason === 'slow' || verdict?.reason === 'slow_route')
     return 'http_response_timeout';
   if (verdict?.fault === 'host' && verdict.kind === 'rate') return 'connection_limit_reached';
-  return verdict === undefined ? 'proxy_internal_error' : 'destination_unavailable';
+  if (verdict === undefined && stop === undefined) return 'proxy_internal_error';
+  return 'destination_unavailable';
 }
 
 const STOP_TOKENS: Partial<Record<Stop, string>> = {

@@ -14,6 +14,8 @@ export interface Exchange {
   readonly rawHeaders: readonly string[];
   readonly body: RequestBody;
   readonly policy: Policy;
+  /** The target rule's own lane within the host, if it has one. */
+  readonly lane?: string | undefined;
   /** The client's session id, already bound to the client's name; undefined outside sessions. */
   readonly session: string | undefined;
   readonly country: string | undefined;

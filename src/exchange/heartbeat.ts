@@ -1,0 +1,38 @@
+import type { Clock } from '../clock.ts';
+import type { Emit } from '../telemetry/events.ts';
+import type { Exchange } from './ports.ts';
+
+const LOOK_EVERY_MS = 1000;
+
+/**
+ * Says "still waiting" for every exchange that has been in one stage for `heartbeat`, and again each
+ * time as long passes. One timer for all of them, and none while nothing runs; waits stay as they are.
+ */
+export function createHeartbeats({ clock, emit }: { clock: Clock; emit: Emit }) {
+  const saidAt = new Map<Exchange, number>();
+  let cancel: (() => void) | undefined;
+
+  function look(): void {
+    const now = clock.now();
+    for (const [exchange, last] of saidAt) {
+      if (now - Math.max(last, exchange.stage.sinceAt) < exchange.policy.heartbeatMs) continue;
+      saidAt.set(exchange, now);
+      emit({ type: 'heartbeat', at: now, exchange, stage: exchange.stage });
+    }
+    cancel = saidAt.size === 0 ? undefined : clock.after(LOOK_EVERY_MS, look);
+  }
+
+  return {
+    /** Watches until the returned function is called. */
+    watch(exchange: Exchange): () => void {
+      saidAt.set(exchange, exchange.startedAt);
+      cancel ??= clock.after(LOOK_EVERY_MS, look);
+      return () => {
+        saidAt.delete(exchange);
+        if (saidAt.size > 0) return;
+        cancel?.();
+        cancel = undefined;
+      };
+    },
+  };
+}
