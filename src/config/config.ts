@@ -41,7 +41,11 @@ export interface TlsConfig {
   /** PEM texts, read at load. */
   readonly extraCa: readonly string[];
   readonly insecureHosts: readonly string[];
-  readonly clientCerts: readonly { readonly host: string; readonly cert: string; readonly key: string }[];
+  readonly clientCerts: readonly {
+    readonly host: string;
+    readonly cert: string;
+    readonly key: string;
+  }[];
 }
 
 /** `policy` keys as given for a target or profile, already parsed; merged key by key over the defaults. */

@@ -150,7 +150,11 @@ export interface ReplyCondition {
 /** What a good reply must show. All keys given must hold. */
 export interface ExpectRule {
   /** Without `statuses`: any 2xx but 204 and 206. */
-  readonly when: { readonly path?: string; readonly method?: string; readonly statuses?: readonly number[] };
+  readonly when: {
+    readonly path?: string;
+    readonly method?: string;
+    readonly statuses?: readonly number[];
+  };
   readonly bodyContains?: string;
   readonly bodyMatches?: string;
   /** JSON Pointer (RFC 6901) that must exist. */

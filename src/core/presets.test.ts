@@ -140,10 +140,18 @@ for (const [name, username, expected] of [
   ['shifter', 'customer-NAME-sid-old1-ttl-60', /^customer-NAME-sid-[a-z0-9]{12}-ttl-600$/],
   ['brightdata', 'brd-customer-c1-zone-z', /^brd-customer-c1-zone-z-session-[a-z0-9]{12}$/],
   ['oxylabs', 'customer-n-cc-US-sessid-abc', /^customer-n-cc-US-sessid-[a-z0-9]{10}-sesstime-10$/],
-  ['decodo', 'user-n-session-a-sessionduration-5', /^user-n-session-[a-z0-9]{12}-sessionduration-10$/],
+  [
+    'decodo',
+    'user-n-session-a-sessionduration-5',
+    /^user-n-session-[a-z0-9]{12}-sessionduration-10$/,
+  ],
   ['webshare', 'n-us-rotate', /^n-us-[1-9][0-9]{7}$/],
   ['webshare', 'n-us-17', /^n-us-[1-9][0-9]{7}$/],
-  ['apify', 'groups-RESIDENTIAL,session-x1,country-US', /^groups-RESIDENTIAL,country-US,session-[a-z0-9]{12}$/],
+  [
+    'apify',
+    'groups-RESIDENTIAL,session-x1,country-US',
+    /^groups-RESIDENTIAL,country-US,session-[a-z0-9]{12}$/,
+  ],
   ['netnut', 'n-res-us-sid-12345', /^n-res-us-sid-[0-9]+$/],
   ['scraperapi', 'scraperapi.session_number=5', /^scraperapi\.session_number=[1-9][0-9]*$/],
 ] as const) {

@@ -11,22 +11,28 @@ interface Rig {
   readonly body: ClientBody;
   readonly clock: FakeClock;
   readonly wanted: () => number;
+  readonly failures: () => number;
 }
 
-function rig(length: number | undefined, capBytes: number): Rig {
+function rig(length: number | undefined, capBytes: number, awaitsContinue = false): Rig {
   const clock = new FakeClock();
   const source = Object.assign(new PassThrough(), { rawTrailers: ['X-Sum', '1'] });
   let wanted = 0;
+  let failures = 0;
   const body = createRequestBody(source as unknown as BodySource, {
     length,
     capBytes,
     clock,
     idleMs: 30_000,
+    awaitsContinue,
+    onFailed: () => {
+      failures += 1;
+    },
     onWanted: () => {
       wanted += 1;
     },
   });
-  return { source, body, clock, wanted: () => wanted };
+  return { source, body, clock, wanted: () => wanted, failures: () => failures };
 }
 
 test('a kept body is given whole to every pass', async () => {
@@ -90,10 +96,10 @@ test('reading ahead stops at the cap and goes on when a pass asks for more', asy
       taken += 1;
     });
   }
-  source.end();
   await flush();
   await flush();
   assert.ok(taken < 30, `${taken} pieces of 10 kB were taken at a cap of 100 kB`);
+  source.end();
   let bytes = 0;
   for await (const chunk of body.open()) bytes += (chunk as Buffer).length;
   assert.equal(bytes, pieces * 10_000);
@@ -153,13 +159,34 @@ test('a client that drips a byte now and then is as silent as one that stops', a
   assert.equal(body.state, 'stalled');
 });
 
+test('a client that waits for 100 Continue is not silent before it was asked to send', async () => {
+  const { source, body, clock, wanted } = rig(5, 1000, true);
+  await clock.advance(600_000);
+  assert.equal(body.state, 'receiving');
+  const pass = text(body.open());
+  assert.equal(wanted(), 1);
+  await clock.advance(29_000);
+  source.end('hello');
+  assert.equal(await pass, 'hello');
+});
+
+test('a client that was asked to send and does not is stalled', async () => {
+  const { body, clock, failures } = rig(5, 1000, true);
+  const failed = assert.rejects(text(body.open()), /stopped sending/);
+  await clock.advance(30_000);
+  await failed;
+  assert.equal(body.state, 'stalled');
+  assert.equal(failures(), 1);
+});
+
 test('a client that breaks off fails the pass and says so', async () => {
-  const { source, body } = rig(10, 1000);
+  const { source, body, failures } = rig(10, 1000);
   source.write('123');
   const pass = text(body.open());
   source.destroy();
   await assert.rejects(pass, /stopped sending/);
   assert.equal(body.state, 'broken');
+  assert.equal(failures(), 1);
 });
 
 test('`started` settles with the first byte, with the end, and with a failure', async () => {

@@ -15,8 +15,12 @@ export interface BodyTerms {
   readonly clock: Pick<Clock, 'after'>;
   /** A client that is being read from must send `LEAST_BYTES` within each such span, or end. */
   readonly idleMs: number;
+  /** The client sends nothing before a `100 Continue`: until then its silence is ours. */
+  readonly awaitsContinue: boolean;
   /** Called once, when the body is wanted for the first time: the moment for a `100 Continue`. */
   readonly onWanted: () => void;
+  /** Called once when the client breaks off or goes silent before the end. */
+  readonly onFailed: () => void;
 }
 
 /** The client's side of a request body: replayable while it is whole, else streamed once. */
@@ -63,7 +67,10 @@ class StreamedBody implements ClientBody {
     this.#terms = terms;
     this.length = terms.length;
     this.present = terms.length !== 0;
-    if (!this.present) return this.#withoutBody();
+    if (!this.present) {
+      this.#withoutBody();
+      return;
+    }
     if (terms.length !== undefined && terms.length > terms.capBytes) this.#mode = 'queue';
     source.on('readable', this.#onReadable);
     source.on('end', this.#onEnd);
@@ -141,6 +148,7 @@ class StreamedBody implements ClientBody {
     this.#kept = [];
     this.#pass?.destroy(new Error('The client stopped sending the request body.'));
     this.#start();
+    this.#terms.onFailed();
   }
 
   #leaveSource(): void {
@@ -161,9 +169,15 @@ class StreamedBody implements ClientBody {
   #feed(): void {
     for (;;) {
       this.#serve();
-      if (this.#state !== 'receiving' || !this.#readsOn()) return this.#cancelTimer?.();
+      if (this.#state !== 'receiving' || !this.#readsOn()) {
+        this.#cancelTimer?.();
+        return;
+      }
       const chunk: Buffer | null = this.#source.read();
-      if (chunk === null) return this.#watch();
+      if (chunk === null) {
+        this.#watch();
+        return;
+      }
       this.#windowBytes += chunk.length;
       this.#take(chunk);
     }
@@ -207,7 +221,7 @@ class StreamedBody implements ClientBody {
 
   /** Runs only while we wait for the client, never while the client waits for us. */
   #watch(): void {
-    if (this.#cancelTimer !== undefined) return;
+    if (this.#cancelTimer !== undefined || (this.#terms.awaitsContinue && !this.#wanted)) return;
     this.#windowBytes = 0;
     const cancel = this.#terms.clock.after(this.#terms.idleMs, () => {
       this.#cancelTimer = undefined;

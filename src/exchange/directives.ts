@@ -136,7 +136,10 @@ function unknownHeader(name: string): Parsed<never> {
 
 function suggestion(given: string, known: readonly string[]): string {
   if (known.length === 0) return '';
-  const near = closest(given.toLowerCase(), known.map((name) => name.toLowerCase()));
+  const near = closest(
+    given.toLowerCase(),
+    known.map((name) => name.toLowerCase()),
+  );
   const name = known.find((candidate) => candidate.toLowerCase() === near);
   const isNear = distance(given.toLowerCase(), near) <= Math.max(2, given.length / 3);
   return isNear ? ` Did you mean ${name}?` : ` Known: ${known.join(', ')}.`;

@@ -19,7 +19,12 @@ export type ProxyEvent =
       readonly durationMs: number;
     }
   /** Still waiting, not hanging. */
-  | { readonly type: 'heartbeat'; readonly at: number; readonly exchange: Exchange; readonly stage: Stage }
+  | {
+      readonly type: 'heartbeat';
+      readonly at: number;
+      readonly exchange: Exchange;
+      readonly stage: Stage;
+    }
   | {
       readonly type: 'exchange_finished';
       readonly at: number;
@@ -30,7 +35,12 @@ export type ProxyEvent =
       readonly sentBytes: number;
       readonly receivedBytes: number;
     }
-  | { readonly type: 'lane_paused'; readonly at: number; readonly lane: string; readonly untilAt: number }
+  | {
+      readonly type: 'lane_paused';
+      readonly at: number;
+      readonly lane: string;
+      readonly untilAt: number;
+    }
   | {
       readonly type: 'breaker_changed';
       readonly at: number;
@@ -54,11 +64,38 @@ export type ProxyEvent =
       readonly lane: string | undefined;
       readonly untilAt: number;
     }
-  | { readonly type: 'upstream_out'; readonly at: number; readonly upstream: string; readonly verdict: Verdict; readonly untilAt: number }
-  | { readonly type: 'session_ended'; readonly at: number; readonly session: string; readonly end: 'burned' | 'expired' }
+  | {
+      readonly type: 'upstream_out';
+      readonly at: number;
+      readonly upstream: string;
+      readonly verdict: Verdict;
+      readonly untilAt: number;
+    }
+  | {
+      readonly type: 'session_ended';
+      readonly at: number;
+      readonly session: string;
+      readonly end: 'burned' | 'expired';
+    }
   /** A request that never became an exchange. */
-  | { readonly type: 'request_refused'; readonly at: number; readonly status: number; readonly reason: Stop | string; readonly detail: string }
-  | { readonly type: 'client_tls_failed'; readonly at: number; readonly host: string; readonly detail: string }
-  | { readonly type: 'notice'; readonly at: number; readonly level: 'info' | 'warn' | 'error'; readonly message: string };
+  | {
+      readonly type: 'request_refused';
+      readonly at: number;
+      readonly status: number;
+      readonly reason: Stop | string;
+      readonly detail: string;
+    }
+  | {
+      readonly type: 'client_tls_failed';
+      readonly at: number;
+      readonly host: string;
+      readonly detail: string;
+    }
+  | {
+      readonly type: 'notice';
+      readonly at: number;
+      readonly level: 'info' | 'warn' | 'error';
+      readonly message: string;
+    };
 
 export type Emit = (event: ProxyEvent) => void;

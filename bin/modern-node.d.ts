@@ -1,0 +1,3 @@
+export const NEEDED_MAJOR: number;
+export const thisMajor: number;
+export function findModernNode(folders: readonly string[]): string | undefined;

@@ -1,0 +1,284 @@
+import { Readable } from 'node:stream';
+import type { Clock } from '../clock.ts';
+import { CodedError } from './failure.ts';
+import { abortion } from './step.ts';
+
+/** Where a body comes from: the wire, which can be stopped for a while or for good. */
+export interface Source {
+  pause(): void;
+  resume(): void;
+  abort(error: Error): void;
+}
+
+/** How far a body had come when it was looked at. */
+export type HoldEnd = 'complete' | 'pending' | 'cut_short' | 'stalled';
+
+interface IncomingOptions {
+  readonly source: Source;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly idleMs: number;
+  readonly keepBytes: number;
+  readonly lingerMs: number;
+  /** Content-Length; undefined when the end is not known beforehand. */
+  readonly length: number | undefined;
+  readonly onFirstRead: () => void;
+}
+
+const READ_AHEAD_BYTES = 64 * 1024;
+const DRAIN_BYTES = 64 * 1024;
+const DRAIN_MS = 1000;
+
+/**
+ * A response body on its way: first held for the verdict, then streamed as fast as it is read, or kept, or let
+ * go. What has arrived is given to the reader before any error, and nothing ends that was not whole.
+ */
+export class Incoming {
+  readonly readable: Readable;
+  readonly closed: Promise<void>;
+  readonly rawTrailers: string[] = [];
+  readonly #o: IncomingOptions;
+  readonly #close: () => void;
+  readonly #onAbort = () => this.#lose(abortion());
+  #mode: 'holding' | 'flowing' | 'keeping' | 'draining' | 'lost' = 'holding';
+  #wire: 'open' | 'ended' | 'broken' = 'open';
+  #error: Error | undefined;
+  #stalled = false;
+  #queue: Buffer[] = [];
+  #queued = 0;
+  #received = 0;
+  #drained = 0;
+  #paused = false;
+  #wanted = false;
+  #read = false;
+  #lastAt: number;
+  #cancelIdle: () => void;
+  #cancelMode: () => void = () => {};
+  #onProgress: () => void = () => {};
+
+  constructor(o: IncomingOptions) {
+    this.#o = o;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.closed = promise;
+    this.#close = resolve;
+    this.readable = new Readable({
+      highWaterMark: READ_AHEAD_BYTES,
+      read: () => this.#onRead(),
+      destroy: (error, done) => {
+        this.#onReaderGone();
+        done(error);
+      },
+    });
+    // A body that nobody reads may break off too.
+    this.readable.on('error', () => {});
+    this.#lastAt = o.clock.now();
+    this.#cancelIdle = o.clock.after(o.idleMs, () => this.#checkIdle());
+    o.signal.addEventListener('abort', this.#onAbort, { once: true });
+    if (o.signal.aborted) this.#onAbort();
+  }
+
+  /** Encoded bytes so far. */
+  get receivedBytes(): number {
+    return this.#received;
+  }
+
+  get deliverable(): boolean {
+    return this.#mode !== 'lost' && this.#mode !== 'draining';
+  }
+
+  /** Takes the next piece off the wire. */
+  data(chunk: Buffer): void {
+    this.#received += chunk.length;
+    this.#lastAt = this.#o.clock.now();
+    if (this.#mode === 'lost') return;
+    if (this.#mode === 'draining') {
+      this.#drained += chunk.length;
+      if (this.#drained > DRAIN_BYTES) this.#cutOff();
+      return;
+    }
+    this.#queue.push(chunk);
+    this.#queued += chunk.length;
+    if (this.#mode === 'keeping' && this.#queued > this.#o.keepBytes) {
+      this.#lose(new CodedError('FORBEAR_CLOSED', 'the body is too long to be kept'));
+      return;
+    }
+    this.#onProgress();
+    this.#pump();
+  }
+
+  /** The body is whole. */
+  end(rawTrailers: readonly string[]): void {
+    if (this.#wire !== 'open') return;
+    this.rawTrailers.push(...rawTrailers);
+    this.#settle('ended');
+  }
+
+  /** The wire broke before the body was whole. */
+  fail(error: Error): void {
+    if (this.#wire !== 'open') return;
+    this.#error = error;
+    const wasKept = this.#mode === 'keeping';
+    this.#settle('broken');
+    if (wasKept) this.#lose(error);
+  }
+
+  /** Waits for the end, or for so many bytes, or (if given) for so long. */
+  held(o: { bytes: number; ms: number | undefined }): Promise<HoldEnd> {
+    const { promise, resolve } = Promise.withResolvers<HoldEnd>();
+    const finish = () => {
+      cancel();
+      this.#onProgress = () => {};
+      resolve(this.#holdEnd());
+    };
+    const cancel = o.ms === undefined ? () => {} : this.#o.clock.after(o.ms, finish);
+    this.#onProgress = () => {
+      if (this.#wire !== 'open' || this.#mode !== 'holding' || this.#queued >= o.bytes) finish();
+    };
+    this.#onProgress();
+    return promise;
+  }
+
+  /** A copy of what is held. */
+  heldBytes(): Buffer {
+    return Buffer.concat(this.#queue);
+  }
+
+  /** Lets the reader have it, as fast as it reads. */
+  release(): void {
+    if (this.#mode !== 'holding') return;
+    this.#mode = 'flowing';
+    this.#pump();
+  }
+
+  /** Frees the wire soon: the rest is read into memory, if it is small and comes within the linger time. */
+  keep(): void {
+    if (this.#wire !== 'open' || this.#mode === 'draining' || this.#mode === 'lost') return;
+    const tooLong = new CodedError('FORBEAR_CLOSED', 'the body is too long to be kept');
+    if (Math.max(this.#queued, this.#o.length ?? 0) > this.#o.keepBytes) {
+      this.#lose(tooLong);
+      return;
+    }
+    this.#mode = 'keeping';
+    const tooSlow = new CodedError('FORBEAR_TIMEOUT', 'the rest of the body did not come in time');
+    this.#cancelMode = this.#o.clock.after(this.#o.lingerMs, () => this.#lose(tooSlow));
+    this.#setPaused(false);
+  }
+
+  /** Lets the body go. A short rest is still read, which saves the connection. */
+  discard(): void {
+    if (!this.deliverable) return;
+    this.#cancelMode();
+    this.#mode = 'draining';
+    this.#drop();
+    this.readable.destroy();
+    if (this.#wire !== 'open') return;
+    const rest = (this.#o.length ?? 0) - this.#received;
+    if (rest > DRAIN_BYTES) {
+      this.#cutOff();
+      return;
+    }
+    this.#cancelMode = this.#o.clock.after(DRAIN_MS, () => this.#cutOff());
+    this.#setPaused(false);
+  }
+
+  #holdEnd(): HoldEnd {
+    if (this.#stalled) return 'stalled';
+    switch (this.#wire) {
+      case 'ended':
+        return 'complete';
+      case 'open':
+        return 'pending';
+      case 'broken':
+        return 'cut_short';
+    }
+  }
+
+  #settle(wire: 'ended' | 'broken'): void {
+    this.#wire = wire;
+    this.#cancelIdle();
+    this.#cancelMode();
+    this.#o.signal.removeEventListener('abort', this.#onAbort);
+    this.#onProgress();
+    this.#pump();
+    this.#close();
+  }
+
+  #onRead(): void {
+    this.#wanted = true;
+    if (this.#mode === 'keeping') {
+      this.#cancelMode();
+      this.#mode = 'flowing';
+    }
+    if (!this.#read) {
+      this.#read = true;
+      this.#o.onFirstRead();
+    }
+    this.#pump();
+  }
+
+  /** Moves what is there to the reader, and tells the wire whether there is room for more. */
+  #pump(): void {
+    if (this.#mode !== 'flowing' && this.#mode !== 'keeping') return;
+    while (this.#wanted) {
+      const chunk = this.#queue.shift();
+      if (chunk === undefined) break;
+      this.#queued -= chunk.length;
+      this.#wanted = this.readable.push(chunk);
+    }
+    if (this.#queue.length === 0 && this.#wanted) this.#finish();
+    if (this.#mode === 'flowing') this.#setPaused(this.#queued >= READ_AHEAD_BYTES);
+  }
+
+  #finish(): void {
+    if (this.#wire === 'ended') this.readable.push(null);
+    if (this.#wire === 'broken') this.readable.destroy(this.#error);
+  }
+
+  #setPaused(paused: boolean): void {
+    if (paused === this.#paused || this.#wire !== 'open') return;
+    this.#paused = paused;
+    this.#lastAt = this.#o.clock.now();
+    if (paused) this.#o.source.pause();
+    else this.#o.source.resume();
+  }
+
+  /** One timer for the whole body, looked at when it fires: silence counts only while we want to read. */
+  #checkIdle(): void {
+    const now = this.#o.clock.now();
+    if (this.#paused) this.#lastAt = now;
+    const leftMs = this.#lastAt + this.#o.idleMs - now;
+    if (leftMs > 0) {
+      this.#cancelIdle = this.#o.clock.after(leftMs, () => this.#checkIdle());
+      return;
+    }
+    this.#stalled = true;
+    const error = new CodedError('FORBEAR_TIMEOUT', `silent for ${this.#o.idleMs} ms`);
+    this.fail(error);
+    this.#o.source.abort(error);
+  }
+
+  #onReaderGone(): void {
+    if (this.deliverable && this.#wire === 'open') this.#lose(abortion());
+  }
+
+  #lose(error: Error): void {
+    if (this.#mode === 'lost') return;
+    this.#mode = 'lost';
+    this.#drop();
+    this.readable.destroy(error);
+    this.#cutOff();
+  }
+
+  #drop(): void {
+    this.#queue = [];
+    this.#queued = 0;
+  }
+
+  #cutOff(): void {
+    if (this.#wire !== 'open') return;
+    const error = new CodedError('FORBEAR_ABORTED', 'the body was let go');
+    this.#error ??= error;
+    this.#settle('broken');
+    this.#o.source.abort(error);
+  }
+}

@@ -1,0 +1,61 @@
+import { fieldValue, fieldValues } from '../core/fields.ts';
+import { mediaType, mediaTypeMatches } from '../core/media-type.ts';
+import type { BodySight } from '../core/verdict.ts';
+import type { Exchange } from '../exchange/ports.ts';
+import { textOf } from './charset.ts';
+import { decode } from './decode.ts';
+import type { Incoming } from './incoming.ts';
+
+interface ReplyHead {
+  readonly status: number;
+  readonly rawHeaders: readonly string[];
+}
+
+// They have no end, and each piece is wanted at once.
+const ENDLESS = new Set(['text/event-stream', 'multipart/x-mixed-replace']);
+
+/** Holds a body for as long as it takes to judge it, looks at a decoded copy, and lets it flow. */
+export async function peek(
+  incoming: Incoming,
+  head: ReplyHead,
+  exchange: Exchange,
+): Promise<BodySight> {
+  const sight = await look(incoming, head, exchange);
+  incoming.release();
+  return sight;
+}
+
+async function look(incoming: Incoming, head: ReplyHead, exchange: Exchange): Promise<BodySight> {
+  const { inspect } = exchange.policy;
+  if (exchange.method === 'HEAD' || head.status === 204 || head.status === 304)
+    return { kind: 'none' };
+  const contentType = fieldValue(head.rawHeaders, 'content-type');
+  const type = mediaType(contentType);
+  const endless = type !== undefined && ENDLESS.has(type);
+  if (endless || !mediaTypeMatches(inspect.types, contentType)) return { kind: 'unseen' };
+  const known = fieldValue(head.rawHeaders, 'content-length') !== undefined;
+  const ms = known || isExpected(exchange, head.status) ? undefined : inspect.holdMs;
+  const end = await incoming.held({ bytes: inspect.holdBytes, ms });
+  const decoded = await decode(
+    incoming.heldBytes(),
+    fieldValues(head.rawHeaders, 'content-encoding').join(','),
+    { maxBytes: inspect.bytes, whole: end === 'complete' },
+  );
+  return {
+    kind: 'seen',
+    text: textOf(decoded.bytes, contentType),
+    receivedBytes: incoming.receivedBytes,
+    end,
+    coding: decoded.coding,
+  };
+}
+
+/** Whether the user said what a good reply must show: then it is worth waiting for. */
+function isExpected(exchange: Exchange, status: number): boolean {
+  if (exchange.expectText !== undefined) return true;
+  const good = status >= 200 && status < 300 && status !== 204 && status !== 206;
+  return exchange.policy.expect.some(({ when }) => {
+    const methodFits = when.method === undefined || when.method === exchange.method;
+    return methodFits && (when.statuses?.includes(status) ?? good);
+  });
+}

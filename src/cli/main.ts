@@ -1,0 +1,169 @@
+import { readFileSync } from 'node:fs';
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { CA_TOPICS, type CaTopic } from './ca-topics.ts';
+import { ENV_FORMATS, type EnvFormat } from './env-formats.ts';
+import type { ConfigFlags } from './settings.ts';
+import { CommandError, type ExitCode, processTerminal, type Terminal } from './terminal.ts';
+
+const USAGE_ERROR = 2;
+
+/** Runs one command line and resolves with the exit status: 0 fine, 1 failed, 2 usage or configuration. */
+export async function main(
+  args: readonly string[],
+  terminal: Terminal = processTerminal,
+): Promise<ExitCode> {
+  const outcome: Outcome = { code: 0 };
+  try {
+    await commandLine(terminal, outcome).parseAsync(args, { from: 'user' });
+    return outcome.code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
+    if (!(error instanceof CommandError)) throw error;
+    terminal.err(`forbear: ${error.message}\n`);
+    return error.exitCode;
+  }
+}
+
+interface Outcome {
+  code: ExitCode;
+}
+
+/** Each command's code is loaded when the command is given, so that the small ones start fast. */
+function commandLine(terminal: Terminal, outcome: Outcome): Command {
+  const program = new Command('forbear')
+    .description('A local forward proxy that adds retry discipline in front of scrapers.')
+    .version(version(), '-V, --version')
+    .exitOverride()
+    .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
+    .showHelpAfterError('(see --help)')
+    .enablePositionalOptions();
+  addService(program, terminal, outcome);
+  addClient(program, terminal, outcome);
+  addOffline(program, terminal, outcome);
+  return program;
+}
+
+function addService(program: Command, terminal: Terminal, outcome: Outcome): void {
+  withConfig(program.command('start'))
+    .description('run the proxy until it is stopped; the log goes to standard error')
+    .option('--listen <host:port>', 'where clients reach the proxy (default: 127.0.0.1:8888)')
+    .option('--admin <host:port>', 'where the admin server listens (default: 127.0.0.1:8889)')
+    .action(async (flags: ConfigFlags) => {
+      const { start } = await import('./start.ts');
+      outcome.code = await start(flags, terminal);
+    });
+}
+
+function addClient(program: Command, terminal: Terminal, outcome: Outcome): void {
+  withClient(withConfig(program.command('run')))
+    .description('run a command behind the proxy: the running one, or one for this command alone')
+    .usage('[options] -- COMMAND [ARG...]')
+    .argument('<command...>', 'the command and its arguments')
+    .passThroughOptions()
+    .action(async (command: [string, ...string[]], flags: ParsedClientFlags) => {
+      const { run } = await import('./run.ts');
+      outcome.code = await run(clientFlags(flags), command, terminal);
+    });
+
+  withClient(withConfig(program.command('env')))
+    .description('print the variables that `run` sets, to export')
+    .addOption(
+      new Option('--format <format>', 'who will read them').choices(ENV_FORMATS).default('sh'),
+    )
+    .action(async (flags: ParsedClientFlags & { format: EnvFormat }) => {
+      const { env } = await import('./env.ts');
+      outcome.code = await env({ ...clientFlags(flags), format: flags.format }, terminal);
+    });
+
+  withConfig(program.command('ca'))
+    .description('the certificate authority that intercepted sites are signed with')
+    .addArgument(
+      new Argument(
+        '[what]',
+        "path or bundle (with the system's roots): a file's path; print: the PEM",
+      )
+        .choices(CA_TOPICS)
+        .default('path'),
+    )
+    .action(async (topic: CaTopic) => {
+      const { ca } = await import('./ca.ts');
+      outcome.code = await ca(topic, terminal);
+    });
+}
+
+function addOffline(program: Command, terminal: Terminal, outcome: Outcome): void {
+  withConfig(program.command('check'))
+    .description('validate the configuration')
+    .action(async (flags: ConfigFlags) => {
+      const { check } = await import('./check.ts');
+      outcome.code = check(flags, terminal);
+    });
+
+  withConfig(program.command('explain'))
+    .description('judge a reply offline: the verdict, the action, and why')
+    .requiredOption('--url <url>', 'what was asked for')
+    .requiredOption('--status <n>', 'the status of the reply', httpStatus)
+    .option(
+      '--header <header>',
+      "a header of the reply, as 'Name: value'; repeatable",
+      collected,
+      [],
+    )
+    .option('--body <file>', 'the body of the reply (- for standard input)')
+    .option('--method <method>', 'the method of the request', 'GET')
+    .option('--profile <name>', 'the profile the client chose')
+    .option('--in-session', 'the request belongs to a session')
+    .option('--via-upstream', 'the request went through an upstream')
+    .option('--json', 'print it as JSON')
+    .action(async (flags) => {
+      const { explain } = await import('./explain.ts');
+      outcome.code = explain(flags, terminal);
+    });
+}
+
+function withConfig(command: Command): Command {
+  return command.option(
+    '--config <file>',
+    'the configuration (default: $FORBEAR_CONFIG, else proxy.config.yaml if it is here, else all defaults)',
+  );
+}
+
+// Commander reads `--no-X VALUE` as the negative of X: the value lands in `proxy`, true when not given.
+interface ParsedClientFlags extends ConfigFlags {
+  readonly proxy: true | string;
+  readonly session?: string;
+  readonly country?: string;
+  readonly profile?: string;
+  readonly java?: boolean;
+}
+
+function withClient(command: Command): Command {
+  return command
+    .option(
+      '--no-proxy <list>',
+      'hosts that bypass the proxy (default: localhost,127.0.0.1,::1; "" for none)',
+    )
+    .option('--session <id>', 'keep one address for all of it')
+    .option('--country <cc>', 'take addresses of this country')
+    .option('--profile <name>', 'take this profile of the configuration')
+    .option('--java', 'set JAVA_TOOL_OPTIONS as well (Java prints a line about it)');
+}
+
+function clientFlags({ proxy, ...flags }: ParsedClientFlags) {
+  return { ...flags, noProxyList: proxy === true ? undefined : proxy };
+}
+
+function httpStatus(text: string): number {
+  if (/^[1-9]\d\d$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('A status has three digits.');
+}
+
+function collected(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
+// The same two steps up from src/cli and from dist/cli.
+function version(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return JSON.parse(readFileSync(file, 'utf8')).version;
+}

@@ -1,0 +1,122 @@
+import { systemClock } from '../clock.ts';
+import type { Address, Config } from '../config/config.ts';
+import { openAuthority } from '../proxy.ts';
+import { createLog, type Log } from '../telemetry/log.ts';
+import { clientAddress } from './find-proxy.ts';
+import { openHome } from './home.ts';
+import { explainListenError, type Launched, launch } from './launch.ts';
+import { configHash, removeRunning, writeRunning } from './running.ts';
+import { type ConfigFlags, configFile, readSettings, settings } from './settings.ts';
+import { onStopSignals } from './stop-signals.ts';
+import type { ExitCode, Terminal } from './terminal.ts';
+import { watchFile } from './watch-file.ts';
+
+/** `forbear start`: runs the proxy until it is told to stop. The log goes to standard error. */
+export async function start(flags: ConfigFlags, terminal: Terminal): Promise<ExitCode> {
+  const config = settings(flags, terminal.env);
+  const home = openHome(terminal.env);
+  const { caFile } = await openAuthority(home);
+  const log = createLog(config.log);
+  const launched = await launch(config, home, log).catch(async (error: unknown) => {
+    throw await explainListenError(error, config.listen);
+  });
+  const startedAt = new Date(systemClock.now()).toISOString();
+  const announce = (current: Config): void =>
+    writeRunning(home, {
+      pid: process.pid,
+      listen: launched.listen,
+      started: startedAt,
+      configHash: configHash(current),
+    });
+
+  announce(config);
+  terminal.out(welcome(launched.listen, caFile, config));
+  const endReloads = reloadOnChange({ flags, terminal, config, launched, log, announce });
+  try {
+    return await untilStopped(launched, log);
+  } finally {
+    endReloads();
+    removeRunning(home, process.pid);
+    log.close();
+  }
+}
+
+function welcome(listen: Address, caFile: string, config: Config): string {
+  const { host, port } = clientAddress(listen);
+  const lines = [
+    `Forbear listens on http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    `  configuration  ${config.file ?? 'all defaults'}`,
+    `  CA             ${caFile}`,
+    '  one command    forbear run -- python scraper.py',
+    '  this shell     eval "$(forbear env)"',
+    ...config.notices.map((notice) => `  note: ${notice}`),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+interface Reloading {
+  readonly flags: ConfigFlags;
+  readonly terminal: Terminal;
+  readonly config: Config;
+  readonly launched: Launched;
+  readonly log: Log;
+  readonly announce: (config: Config) => void;
+}
+
+/** Takes a changed configuration over, on SIGHUP and when the file changes; a bad one changes nothing. */
+function reloadOnChange(o: Reloading): () => void {
+  const { flags, terminal, launched, log } = o;
+  const tell = (level: 'info' | 'warn' | 'error', message: string): void =>
+    log.emit({ type: 'notice', at: systemClock.now(), level, message });
+
+  const reload = (): void => {
+    const read = readSettings(flags, terminal.env);
+    if (read.kind === 'faults') {
+      tell('error', 'the changed configuration is not valid; the one before stays in force:');
+      for (const fault of read.text.split('\n')) tell('error', fault);
+      return;
+    }
+    const { config } = read;
+    log.logger.level = config.log.level;
+    launched.proxy.reload(config);
+    o.announce(config);
+    tell('info', `configuration reloaded from ${config.file ?? 'the environment'}`);
+    for (const notice of config.notices) tell('info', notice);
+    if (
+      config.listen.host !== o.config.listen.host ||
+      config.listen.port !== o.config.listen.port
+    ) {
+      tell('warn', 'a changed listen address takes effect at the next start');
+    }
+  };
+
+  const file = configFile(flags, terminal.env);
+  const endWatch = file === undefined ? () => {} : watchFile(file, reload);
+  process.on('SIGHUP', reload);
+  return () => {
+    process.off('SIGHUP', reload);
+    endWatch();
+  };
+}
+
+/** Waits for a signal, then for what still runs; a second signal does not wait. */
+function untilStopped({ proxy }: Launched, log: Log): Promise<ExitCode> {
+  const { promise, resolve, reject } = Promise.withResolvers<ExitCode>();
+  const drainAndStop = async (): Promise<ExitCode> => {
+    await proxy.drain();
+    await proxy.stop();
+    return 0;
+  };
+  const release = onStopSignals(
+    {
+      drain: () => {
+        const message = 'stopping: what runs is finished first; a second signal ends it at once';
+        log.emit({ type: 'notice', at: systemClock.now(), level: 'info', message });
+        drainAndStop().then(resolve, reject);
+      },
+      atOnce: () => proxy.stop().then(() => resolve(1), reject),
+    },
+    { source: process, now: systemClock.now },
+  );
+  return promise.finally(release);
+}

@@ -1,0 +1,33 @@
+import type { EventEmitter } from 'node:events';
+
+/** npm and terminals deliver one Ctrl-C twice; what comes within this span is the same wish. */
+const SAME_WISH_MS = 1000;
+
+export interface StopWishes {
+  /** Stop accepting, finish what runs. Called once. */
+  drain(): void;
+  /** The user insists: end now. */
+  atOnce(): void;
+}
+
+/** Turns SIGINT and SIGTERM into wishes. Returns the function that gives the signals back. */
+export function onStopSignals(
+  wishes: StopWishes,
+  o: { readonly source: EventEmitter; readonly now: () => number },
+): () => void {
+  let firstAt: number | undefined;
+  const heard = (): void => {
+    if (firstAt === undefined) {
+      firstAt = o.now();
+      wishes.drain();
+    } else if (o.now() - firstAt >= SAME_WISH_MS) {
+      wishes.atOnce();
+    }
+  };
+  o.source.on('SIGINT', heard);
+  o.source.on('SIGTERM', heard);
+  return () => {
+    o.source.off('SIGINT', heard);
+    o.source.off('SIGTERM', heard);
+  };
+}

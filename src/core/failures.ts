@@ -1,0 +1,114 @@
+import { upstreamRefusal } from './upstream-errors.ts';
+import type {
+  ClientReason,
+  Evidence,
+  FailureReply,
+  RouteReason,
+  SelfReason,
+  TransientReason,
+  Verdict,
+} from './verdict.ts';
+
+/** Judges an attempt that brought no response. Without a record of the route and the lane a silence is the site's: wait. */
+export function failureVerdict(reply: FailureReply, nowWall: number): Verdict {
+  if (reply.upstreamReply !== undefined) return upstreamRefusal(reply.upstreamReply, nowWall);
+  const evidence = evidenceOf(reply);
+  switch (reply.code) {
+    case 'certificate':
+      // An https upstream's bad certificate is that upstream's; the site's is the same over every route.
+      return ofUpstream(reply)
+        ? route('unreachable', 'everywhere', evidence)
+        : client('untrusted_certificate', evidence);
+    case 'http_protocol':
+    case 'header_overflow':
+      return ofUpstream(reply)
+        ? route('unreachable', 'everywhere', evidence)
+        : client('malformed_reply', evidence);
+    case 'prohibited':
+    case 'loop':
+      return client(reply.code, evidence);
+    case 'invalid_request':
+    case 'internal':
+      return client('bad_request', evidence);
+    case 'upstream_refused':
+      return route('refused', 'lane', evidence);
+    case 'upstream_protocol':
+      return route('unreachable', 'everywhere', evidence);
+    case 'local_resources':
+      return self('overrun', evidence);
+    case 'resolver_failed':
+    // Nobody is to be blamed for these two: the loop ends the exchange before it asks for a verdict.
+    case 'aborted':
+    case 'patience':
+      return self('local_network', evidence);
+    case 'unresolvable':
+    case 'connection_refused':
+    case 'connection_reset':
+    case 'closed':
+    case 'unreachable':
+    case 'timeout':
+    case 'tls':
+      return ofUpstream(reply)
+        ? route('unreachable', 'everywhere', evidence)
+        : siteFailure(reply, evidence);
+  }
+}
+
+/** Looking up, dialling and the handshake belong to the upstream where there is one; what follows passes through it. */
+function ofUpstream({ phase, leg, via }: FailureReply): boolean {
+  switch (phase) {
+    case 'upstream_handshake':
+      return true;
+    case 'resolve':
+    case 'dial':
+      return leg === 'upstream' || (leg === 'local' && via !== 'direct');
+    case 'tls':
+    case 'send':
+    case 'first_byte':
+    case 'body':
+      return false;
+  }
+}
+
+/** The site's side went wrong: over `direct` nothing else is between, through an upstream the site is still the likelier. */
+function siteFailure(reply: FailureReply, evidence: Evidence): Verdict {
+  const { code, phase, via } = reply;
+  if (code === 'unresolvable') return client('unresolvable', evidence);
+  if (code === 'unreachable' && via === 'direct') return self('local_network', evidence);
+  if (phase === 'resolve') return self('local_network', evidence);
+  if (phase === 'dial') {
+    return via === 'direct'
+      ? transient('unreachable', evidence)
+      : route('unreachable', 'lane', evidence);
+  }
+  if (code === 'timeout') return transient('slow', evidence);
+  const verdict = transient(phase === 'body' ? 'truncated' : 'reset', evidence);
+  // On forwarded plain HTTP it is the upstream's socket that broke: either of the two may have done it.
+  return via === 'forward' ? { ...verdict, ambiguous: true } : verdict;
+}
+
+function evidenceOf({ phase, code, detail }: FailureReply): Evidence {
+  return { kind: 'failure', phase, code, detail };
+}
+
+const client = (reason: ClientReason, evidence: Evidence): Verdict => ({
+  fault: 'client',
+  reason,
+  evidence,
+});
+
+const route = (reason: RouteReason, scope: 'lane' | 'everywhere', evidence: Evidence): Verdict => ({
+  fault: 'route',
+  reason,
+  scope,
+  evidence,
+});
+
+const self = (reason: SelfReason, evidence: Evidence): Verdict => ({
+  fault: 'self',
+  reason,
+  evidence,
+});
+
+const transient = (reason: TransientReason, evidence: Evidence) =>
+  ({ fault: 'host', kind: 'transient', reason, evidence }) as const;

@@ -1,0 +1,135 @@
+import type { Clock, Random } from '../clock.ts';
+import type { Verdict } from '../core/verdict.ts';
+import type { Admission, Exchange, Lane, Route } from '../exchange/ports.ts';
+import type { Emit } from '../telemetry/events.ts';
+import type { Probe } from './auth-fuse.ts';
+import { credentialOf } from './credential.ts';
+import type { Host } from './host.ts';
+import { HostTable } from './host-table.ts';
+import { type LaneSight, sightOf } from './lane-sight.ts';
+import { refused } from './refusal.ts';
+import { readSavedLanes, type SavedLanes } from './saved-state.ts';
+import { Slot } from './slot.ts';
+
+export interface LanesOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly emit: Emit;
+  /** Hosts remembered at most; 10 000 unless given. */
+  readonly maxHosts?: number;
+  /** Asks the user's probe URL when an auth fuse blows. */
+  readonly probe?: Probe;
+}
+
+/** All lanes: who may go now, for every host. */
+export interface Lanes {
+  /** The host's main lane, or with a key the lane of a target that has a pace of its own. */
+  laneFor(exchange: Exchange, laneKey: string | undefined): Lane;
+  /** What can be shown of every lane. */
+  list(): LaneSight[];
+  /** What to keep over a restart: pauses, rates, breakers, budgets, fuses. JSON. */
+  snapshot(): SavedLanes;
+  /** Takes back what `snapshot` gave, as it came out of the store. */
+  restore(saved: unknown): void;
+  /** Refuses all who wait, and whoever comes from now on, with `draining`. */
+  close(): void;
+}
+
+const MAX_HOSTS = 10_000;
+/** A host unused this long, and with nothing learned, is not worth saving. */
+const FRESH_MS = 600_000;
+
+/** Makes the lanes of one proxy. */
+export function createLanes(options: LanesOptions): Lanes {
+  const { clock, random, emit, probe } = options;
+  const hosts = new HostTable(options.maxHosts ?? MAX_HOSTS, { clock, random, emit, probe });
+  const gate = { open: true };
+  return {
+    laneFor: (exchange, laneKey) => new ExchangeLane({ hosts, gate, exchange, laneKey }),
+    list: () => [...hosts.all()].flatMap((host) => sightOf(host, clock.now())),
+    snapshot: () => ({
+      version: 1,
+      hosts: [...hosts.all()]
+        .filter((host) => isWorthSaving(host, clock.now()))
+        .map((host) => ({ host: host.authority, usedAt: host.usedAt, ...host.health.save() })),
+    }),
+    restore: (saved) => {
+      for (const one of readSavedLanes(saved)) hosts.get(one.host).health.load(one);
+    },
+    close: () => {
+      gate.open = false;
+      for (const host of hosts.all()) host.close();
+    },
+  };
+}
+
+function isWorthSaving(host: Host, now: number): boolean {
+  const { pacing } = host.health;
+  return now - host.usedAt < FRESH_MS || pacing.rate !== null || host.health.isTroubled(now);
+}
+
+/** A lane as one exchange sees it: under its own policy. */
+class ExchangeLane implements Lane {
+  readonly id: string;
+  readonly host: string;
+  readonly #hosts: HostTable;
+  readonly #gate: { readonly open: boolean };
+  readonly #exchange: Exchange;
+  readonly #laneKey: string | undefined;
+  readonly #credential: string | undefined;
+
+  constructor(o: {
+    hosts: HostTable;
+    gate: { readonly open: boolean };
+    exchange: Exchange;
+    laneKey: string | undefined;
+  }) {
+    this.#hosts = o.hosts;
+    this.#gate = o.gate;
+    this.#exchange = o.exchange;
+    this.#laneKey = o.laneKey;
+    this.#credential = credentialOf(o.exchange.rawHeaders);
+    this.host = o.exchange.target.authority;
+    this.id = this.#host.lane(o.laneKey, o.exchange.policy).id;
+  }
+
+  /** Looked up each time: an exchange that pauses for long must not hold on to a host that was forgotten. */
+  get #host(): Host {
+    return this.#hosts.get(this.host);
+  }
+
+  async admit(exchange: Exchange): Promise<Admission> {
+    if (!this.#gate.open) return refused('draining');
+    const laneKey = this.#laneKey;
+    return this.#host.admit({ exchange, laneKey, credential: this.#credential });
+  }
+
+  record(outcome: {
+    exchange: Exchange;
+    admission: Admission;
+    verdict: Verdict;
+    route: Route;
+  }): void {
+    if (outcome.admission instanceof Slot) this.#host.record(outcome.admission, outcome);
+  }
+
+  get pausedUntil(): number {
+    return this.#host.health.pacing.pausedUntil;
+  }
+
+  get failuresInRow(): number {
+    return this.#host.health.failuresInRow;
+  }
+
+  get budgetLeft(): boolean {
+    return this.#host.health.budgetLeft(this.#exchange.policy) > 0;
+  }
+
+  withdraw(): () => void {
+    return this.#host.health.withdraw(this.#exchange.policy);
+  }
+
+  blockedAddresses(path: string): readonly string[] {
+    return this.#host.health.forbiddenAddresses(path);
+  }
+}

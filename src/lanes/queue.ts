@@ -1,0 +1,104 @@
+import type { Admission, Exchange } from '../exchange/ports.ts';
+import { Heap, type Place } from './heap.ts';
+
+/** One exchange that waits for its turn. */
+export interface Waiter {
+  readonly exchange: Exchange;
+  /** Hash of the credentials it carries. */
+  readonly credential: string | undefined;
+  /** Arrival number, for those that began in the same millisecond. */
+  readonly order: number;
+  /** Whether it was sent before: it comes back for another try. */
+  readonly returning: boolean;
+  settle(admission: Admission): void;
+}
+
+interface Line {
+  readonly client: string;
+  readonly heap: Heap<Waiter>;
+  /** When the youngest exchange that ever joined this line began. */
+  youngestAt: number;
+}
+
+/**
+ * Waiting exchanges, released in turn across clients, and the oldest exchange first within one:
+ * a retry goes before what its client began later, and no client can crowd out another.
+ */
+export class FairQueue {
+  /** In order of their turns. */
+  readonly #lines = new Map<string, Line>();
+  readonly #places = new Map<Waiter, { readonly line: Line; readonly place: Place<Waiter> }>();
+
+  get size(): number {
+    return this.#places.size;
+  }
+
+  waiters(): IterableIterator<Waiter> {
+    return this.#places.keys();
+  }
+
+  add(waiter: Waiter): void {
+    const client = waiter.exchange.client.name;
+    const line = this.#lines.get(client) ?? this.#open(client);
+    line.youngestAt = Math.max(line.youngestAt, waiter.exchange.startedAt);
+    this.#places.set(waiter, { line, place: line.heap.add(waiter) });
+  }
+
+  /** Whose turn it is. */
+  peek(): Waiter | undefined {
+    return this.#lines.values().next().value?.heap.peek();
+  }
+
+  /** Takes out whose turn it is, and passes the turn on to the next client. */
+  take(): Waiter | undefined {
+    const line = this.#lines.values().next().value;
+    const waiter = line?.heap.peek();
+    if (!line || !waiter) return undefined;
+    this.remove(waiter);
+    if (this.#lines.delete(line.client)) this.#lines.set(line.client, line);
+    return waiter;
+  }
+
+  remove(waiter: Waiter): boolean {
+    const found = this.#places.get(waiter);
+    if (!found) return false;
+    this.#places.delete(waiter);
+    found.line.heap.remove(found.place);
+    if (found.line.heap.size === 0) this.#lines.delete(found.line.client);
+    return true;
+  }
+
+  /** How many will be released before a newcomer, at the least. */
+  ahead(exchange: Exchange): number {
+    const own = this.#lines.get(exchange.client.name);
+    if (!own) return this.#served(1);
+    // An exchange older than others of its client goes before some of them; how many is not worth a search.
+    if (exchange.startedAt < own.youngestAt) return 0;
+    return own.heap.size + this.#served(own.heap.size, own);
+  }
+
+  /** How many of the other lines' waiters have gone when each line had `turns`; counts a bounded number of lines. */
+  #served(turns: number, except?: Line): number {
+    let served = 0;
+    let counted = 0;
+    for (const line of this.#lines.values()) {
+      if (line !== except) served += Math.min(turns, line.heap.size);
+      counted += 1;
+      if (counted === COUNTED_LINES) break;
+    }
+    return served;
+  }
+
+  #open(client: string): Line {
+    const line = { client, heap: new Heap<Waiter>(isBefore), youngestAt: Number.NEGATIVE_INFINITY };
+    this.#lines.set(client, line);
+    return line;
+  }
+}
+
+const COUNTED_LINES = 64;
+
+function isBefore(a: Waiter, b: Waiter): boolean {
+  const ages = a.exchange.startedAt - b.exchange.startedAt;
+  return ages === 0 ? a.order < b.order : ages < 0;
+}

@@ -1,0 +1,103 @@
+import type { Breaker } from '../core/breaker.ts';
+import type { Budget } from '../core/budget.ts';
+import type { Fuse } from '../core/fuse.ts';
+import type { Pacing } from '../core/pacing.ts';
+
+/** What is kept of the lanes over a restart. JSON. */
+export interface SavedLanes {
+  readonly version: 1;
+  readonly hosts: readonly SavedHost[];
+}
+
+/** What one host has taught us. */
+export interface SavedHost {
+  readonly host: string;
+  readonly usedAt: number;
+  readonly pacing: Pacing;
+  readonly breaker: Breaker;
+  readonly budget: Budget;
+  readonly fuse: Fuse;
+  readonly failuresInRow: number;
+  readonly throttlesInRow: number;
+}
+
+/** Reads saved lanes back; hosts whose state is not whole are left out, and begin anew. */
+export function readSavedLanes(saved: unknown): readonly SavedHost[] {
+  if (!isRecord(saved) || saved['version'] !== 1 || !Array.isArray(saved['hosts'])) return [];
+  return saved['hosts'].filter(isSavedHost);
+}
+
+type Check = (value: unknown) => boolean;
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const number: Check = (value) => typeof value === 'number' && Number.isFinite(value);
+const text: Check = (value) => typeof value === 'string';
+const orNull =
+  (check: Check): Check =>
+  (value) =>
+    value === null || check(value);
+const list =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+const word =
+  (expected: string): Check =>
+  (value) =>
+    value === expected;
+const either =
+  (...checks: readonly Check[]): Check =>
+  (value) =>
+    checks.some((check) => check(value));
+const shape =
+  (fields: Readonly<Record<string, Check>>): Check =>
+  (value) =>
+    isRecord(value) && Object.entries(fields).every(([key, check]) => check(value[key]));
+
+const window = shape({ slotMs: number, newest: number, sums: list(number) });
+const cycle = { rate: orNull(number), lo: number, hi: orNull(number), cycleAt: number, good: number };
+
+const savedHost = shape({
+  host: text,
+  usedAt: number,
+  failuresInRow: number,
+  throttlesInRow: number,
+  budget: shape({ balance: window }),
+  pacing: shape({
+    ...cycle,
+    nextAt: number,
+    pausedUntil: number,
+    window: number,
+    event: number,
+    last: number,
+    lastPauseMs: number,
+    usedMs: number,
+    creditMs: number,
+    ended: orNull(shape({ ...cycle, usedMs: number, at: number })),
+  }),
+  breaker: either(
+    shape({
+      state: word('closed'),
+      since: number,
+      good: window,
+      bad: window,
+      failuresInRow: number,
+      leases: number,
+    }),
+    shape({ state: word('open'), until: number, trips: number, leases: number }),
+    shape({
+      state: word('half_open'),
+      trips: number,
+      alive: number,
+      probe: orNull(shape({ lease: number, until: number })),
+      leases: number,
+    }),
+  ),
+  fuse: shape({
+    strikes: list(
+      shape({ credential: text, refusals: number, status: number, blownUntil: number }),
+    ),
+  }),
+});
+
+const isSavedHost = (value: unknown): value is SavedHost => savedHost(value);

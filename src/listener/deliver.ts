@@ -1,0 +1,232 @@
+import type { ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { Clock } from '../clock.ts';
+import { type Conclusion, conclude } from '../core/conclude.ts';
+import { keep, replyHeaders } from '../exchange/headers.ts';
+import type { Delivery, Exchange, Response } from '../exchange/ports.ts';
+import { proxyStatus, type Refusal, rendered, retryAfter, type Told } from './problem.ts';
+
+/** What the client got: a status, or how its connection ended. */
+export type Answered = number | 'client_gone' | 'broken_off';
+
+/** The client's end of one exchange. */
+export interface Recipient {
+  readonly response: ServerResponse;
+  readonly clock: Pick<Clock, 'after'>;
+  /** A client that takes nothing for so long is gone. */
+  readonly stallMs: number;
+  /** The session id as the client wrote it. */
+  readonly sessionId: string | undefined;
+  readonly sessionState: 'active' | 'burned' | 'expired' | undefined;
+  /** Called just before the head goes out. */
+  readonly onHead: () => void;
+  /** Settles when the rest of an upload that nobody wants has been let go; before the last byte of the reply. */
+  readonly beforeEnd: () => Promise<void>;
+  /** Ends the client's connection so that it cannot take what it has for the whole. */
+  readonly cutOff: () => void;
+}
+
+/** Gives the client its one answer: the origin's reply as it came, or one of our own. */
+export async function deliver(
+  delivery: Delivery,
+  exchange: Exchange,
+  recipient: Recipient,
+): Promise<Answered> {
+  const { received } = delivery;
+  const conclusion = conclusionOf(delivery);
+  const response = received?.response;
+  if (conclusion.kind === 'pass' && response !== undefined) {
+    return pass(response, { delivery, exchange, recipient, conclusion });
+  }
+  received?.discard();
+  const notes = annotations(delivery, exchange, recipient);
+  const told = { attempts: delivery.ledger.attempts, exchange: exchange.id };
+  return refuse(recipient, { ...refusalFrom(conclusion), headers: notes }, told);
+}
+
+/** What an exchange comes to when there is no HTTP reply to pass on. */
+export function conclusionOf(delivery: Delivery): Conclusion {
+  const { verdict, stop, received, retryAfterMs, fuseStatus } = delivery;
+  return conclude({
+    verdict,
+    stop,
+    reply: received?.reply,
+    deliverable: received?.deliverable ?? false,
+    retryAfterMs,
+    fuseStatus,
+  });
+}
+
+/** The same as a reply of our own. */
+export function refusalFrom(conclusion: Conclusion): Refusal {
+  if (conclusion.kind === 'own') return conclusion;
+  const detail = conclusion.detail ?? 'The reply could not be passed on.';
+  return { status: 502, reason: 'internal', token: conclusion.token, detail };
+}
+
+/** Sends a reply of our own. */
+export async function refuse(
+  recipient: Recipient,
+  refusal: Refusal,
+  told: Told | undefined,
+): Promise<Answered> {
+  const { response } = recipient;
+  const { headers, body } = rendered(refusal, told);
+  if (refusal.closes === true) response.shouldKeepAlive = false;
+  recipient.onHead();
+  response.writeHead(refusal.status, headers);
+  if (response.req.method !== 'HEAD') response.write(body);
+  await recipient.beforeEnd();
+  response.end();
+  return (await taken('finish', recipient)) ? refusal.status : 'client_gone';
+}
+
+interface Passing {
+  readonly delivery: Delivery;
+  readonly exchange: Exchange;
+  readonly recipient: Recipient;
+  readonly conclusion: Extract<Conclusion, { kind: 'pass' }>;
+}
+
+async function pass(reply: Response, passing: Passing): Promise<Answered> {
+  const { recipient, exchange } = passing;
+  const { response } = recipient;
+  const { status } = reply;
+  writeHead(response, reply, passedHeaders(reply, passing), recipient.onHead);
+  const hasBody = exchange.method !== 'HEAD' && status !== 204 && status !== 304;
+  const end = hasBody ? await pour(reply.body, exchange, recipient) : letGo(reply.body);
+  if (end === 'gone') return 'client_gone';
+  if (end === 'cut') {
+    recipient.cutOff();
+    return 'broken_off';
+  }
+  if (response.chunkedEncoding) response.addTrailers(pairs(reply.rawTrailers));
+  await recipient.beforeEnd();
+  response.end();
+  return (await taken('finish', recipient)) ? status : 'client_gone';
+}
+
+function passedHeaders(reply: Response, passing: Passing): string[] {
+  const { delivery, exchange, recipient, conclusion } = passing;
+  const { annotate } = exchange.policy;
+  const kept = replyHeaders(reply.rawHeaders, reply.status);
+  // Another Forbear further on tells its own story; the client is to read ours.
+  const headers = annotate ? keep(kept, (name) => !name.startsWith('forbear-')) : kept;
+  if (conclusion.addRetryAfterMs !== undefined) {
+    headers.push('Retry-After', retryAfter(conclusion.addRetryAfterMs));
+  }
+  headers.push(...annotations(delivery, exchange, recipient));
+  if (conclusion.token !== undefined) {
+    const { token, detail } = conclusion;
+    headers.push('Proxy-Status', proxyStatus({ token, receivedStatus: reply.status, detail }));
+  }
+  return headers;
+}
+
+function annotations(delivery: Delivery, exchange: Exchange, recipient: Recipient): string[] {
+  if (!exchange.policy.annotate) return [];
+  const { ledger, verdict, route, stop } = delivery;
+  const notes = ['Forbear-Attempts', String(ledger.attempts)];
+  if (verdict !== undefined) notes.push('Forbear-Verdict', `${verdict.fault}/${verdict.reason}`);
+  notes.push('Forbear-Waited-Ms', String(Math.round(ledger.waitedMs)));
+  if (route !== undefined) notes.push('Forbear-Route', route.label);
+  const { sessionId, sessionState } = recipient;
+  if (sessionId !== undefined && sessionState !== undefined) {
+    notes.push('Forbear-Session', `${sessionId}; state=${sessionState}`);
+  }
+  if (stop !== undefined) notes.push('Forbear-Stop', stop);
+  notes.push('Forbear-Exchange', exchange.id);
+  return notes;
+}
+
+/** Byte for byte as it came, but for what cannot be written: Node throws at such a character. */
+function writeHead(
+  response: ServerResponse,
+  reply: Response,
+  headers: readonly string[],
+  onHead: () => void,
+): void {
+  const isFramed = headers.some(
+    (text, i) => i % 2 === 0 && text.toLowerCase() === 'content-length',
+  );
+  const sendable: string[] = [];
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const [name = '', value = ''] = headers.slice(i, i + 2);
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || !isSendable(value)) continue;
+    // Trailers go with chunked framing only, and Node throws where they are announced without.
+    if (name.toLowerCase() === 'trailer' && (isFramed || !response.useChunkedEncodingByDefault))
+      continue;
+    sendable.push(name, value);
+  }
+  onHead();
+  if (isSendable(reply.reason)) response.writeHead(reply.status, reply.reason, sendable);
+  else response.writeHead(reply.status, sendable);
+}
+
+function isSendable(text: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
+}
+
+/** Moves the body on at the client's pace. `cut`: it ended early; `gone`: the client did. */
+async function pour(
+  body: Readable,
+  exchange: Exchange,
+  recipient: Recipient,
+): Promise<'whole' | 'cut' | 'gone'> {
+  const { response } = recipient;
+  const leave = () => body.destroy();
+  exchange.signal.addEventListener('abort', leave, { once: true });
+  // A head whose body does not follow at once goes alone: event streams begin with silence.
+  const flush = setImmediate(() => response.flushHeaders());
+  try {
+    for await (const chunk of body) {
+      clearImmediate(flush);
+      if (!response.write(chunk) && !(await taken('drain', recipient))) return 'gone';
+    }
+    return exchange.signal.aborted ? 'gone' : 'whole';
+  } catch {
+    return exchange.signal.aborted ? 'gone' : 'cut';
+  } finally {
+    clearImmediate(flush);
+    exchange.signal.removeEventListener('abort', leave);
+  }
+}
+
+/** There is no body by protocol (RFC 9112 section 6.3); stray bytes are the wire's trouble, not the reply's. */
+function letGo(body: Readable): 'whole' {
+  body.on('error', () => {});
+  body.resume();
+  return 'whole';
+}
+
+/** Waits for the client to take what was written. False when it has left, or is cut off for taking nothing. */
+function taken(event: 'drain' | 'finish', recipient: Recipient): Promise<boolean> {
+  const { response, clock, stallMs } = recipient;
+  if (response.writableFinished) return Promise.resolve(true);
+  if (response.destroyed || response.socket?.destroyed) return Promise.resolve(false);
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const settle = () => {
+    cancel();
+    response.off(event, settle);
+    response.off('close', settle);
+    resolve(!response.destroyed || response.writableFinished);
+  };
+  const onStall = () => {
+    // Behind another reply on the same connection: it is not this one that the client leaves alone.
+    if (response.socket === null) cancel = clock.after(stallMs, onStall);
+    else response.destroy();
+  };
+  let cancel = clock.after(stallMs, onStall);
+  response.on(event, settle);
+  response.on('close', settle);
+  return promise;
+}
+
+function pairs(flat: readonly string[]): [string, string][] {
+  const out: [string, string][] = [];
+  for (let i = 0; i + 1 < flat.length; i += 2) {
+    const [name = '', value = ''] = flat.slice(i, i + 2);
+    if (isSendable(value)) out.push([name, value]);
+  }
+  return out;
+}

@@ -1,0 +1,179 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { LRUCache } from 'lru-cache';
+import type { InterceptConfig } from '../config/config.ts';
+import { hostGlobMatches } from '../core/glob.ts';
+import { awaitOpening } from './hello.ts';
+import type { Caller, Channel, Line, Lines } from './lines.ts';
+import { badRequest, type Refusal } from './problem.ts';
+import { rejectSocket } from './reject.ts';
+import { callerOf, framingFault } from './request.ts';
+import type { ListenerDeps } from './serve.ts';
+import { canonicalHost, type HostPort, parseConnect } from './target.ts';
+import { ESTABLISHED, runBlind } from './tunnel.ts';
+
+/** What opening a tunnel needs besides. */
+export interface Gate {
+  readonly deps: ListenerDeps;
+  readonly lines: Lines;
+  /** Reads HTTP from a socket that `lines` has opened. */
+  readonly enter: (socket: Socket) => void;
+  readonly distrust: Distrust;
+}
+
+/** Clients that were seen to refuse our certificate for a host. */
+export type Distrust = LRUCache<string, true>;
+
+/** Remembers for an hour: the client may have been given the CA since. */
+export function newDistrust(): Distrust {
+  return new LRUCache({ max: 1000, ttl: 3_600_000 });
+}
+
+interface Connect {
+  readonly socket: Socket;
+  readonly head: Buffer;
+  readonly address: HostPort;
+  readonly caller: Caller;
+}
+
+/** Takes a CONNECT: opened by the rules and by what the client says first, else passed through. Never rejects. */
+export async function onConnect(
+  request: IncomingMessage,
+  { socket, head }: { readonly socket: Socket; readonly head: Buffer },
+  gate: Gate,
+): Promise<void> {
+  const { deps, lines } = gate;
+  const line = lines.of(socket);
+  if (line === undefined || line.condemned) return void socket.destroy();
+  const connect = readConnect(request, line, deps);
+  if ('refusal' in connect) {
+    const { status, reason, detail } = connect.refusal;
+    deps.emit({ type: 'request_refused', at: deps.clock.now(), status, reason, detail });
+    const { lingerMs } = deps.config().policy.timeouts;
+    line.condemned = true;
+    return rejectSocket(socket, connect.refusal, { clock: deps.clock, lingerMs });
+  }
+  const whole = { ...connect, socket, head };
+  if (!isOpened(whole, gate)) {
+    return runBlind({ ...whole, held: head, established: 'no' }, deps);
+  }
+  return openUp(whole, gate);
+}
+
+function readConnect(
+  request: IncomingMessage,
+  line: Line,
+  deps: ListenerDeps,
+): { readonly address: HostPort; readonly caller: Caller } | { readonly refusal: Refusal } {
+  const fault = framingFault(request);
+  if (fault !== undefined) return { refusal: fault };
+  if (line.channel !== undefined) {
+    return { refusal: badRequest('There is no CONNECT inside a tunnel.') };
+  }
+  const caller = callerOf(request.rawHeaders, line, deps.config());
+  if (caller.kind === 'refused') return caller;
+  const address = parseConnect(request.url ?? '');
+  if (address === undefined) {
+    return { refusal: badRequest('CONNECT needs a target of the form host:port.') };
+  }
+  return { address, caller: caller.value };
+}
+
+function isOpened({ address, caller }: Connect, { deps, distrust }: Gate): boolean {
+  const { intercept } = deps.config();
+  if (!mayOpen(intercept, address.host)) return false;
+  return intercept.onUntrusted !== 'tunnel' || !distrust.has(distrustKey(caller, address.host));
+}
+
+/** Whether the rules let a host's TLS be opened. */
+export function mayOpen({ mode, only, except }: InterceptConfig, host: string): boolean {
+  if (mode === 'none' || except.some((glob) => hostGlobMatches(glob, host))) return false;
+  return only.length === 0 || only.some((glob) => hostGlobMatches(glob, host));
+}
+
+/** Answers at once, and is told by the client's first bytes what the tunnel is for. No port has a meaning of its own. */
+async function openUp(connect: Connect, gate: Gate): Promise<void> {
+  const { socket, head, address, caller } = connect;
+  const { deps, lines, enter } = gate;
+  const { timeouts } = deps.config().policy;
+  socket.write(ESTABLISHED);
+  if (head.length > 0) socket.unshift(head);
+  const opening = await awaitOpening(socket, {
+    clock: deps.clock,
+    sniffMs: timeouts.sniffMs,
+    helloMs: timeouts.connectMs,
+  });
+  switch (opening.kind) {
+    case 'gone':
+      socket.destroy();
+      return;
+    case 'blind':
+      return runBlind({ ...connect, held: opening.held, established: 'yes' }, deps);
+    case 'http':
+      lines.open(socket, socket, { scheme: 'http', address, caller });
+      enter(socket);
+      return;
+    case 'tls':
+      return openTls(connect, { scheme: 'https', address, caller }, gate);
+  }
+}
+
+/** Shows a leaf for the name the client asks for; the origin is still the one that CONNECT named. */
+async function openTls(connect: Connect, channel: Channel, gate: Gate): Promise<void> {
+  const { socket } = connect;
+  const { deps, lines, enter } = gate;
+  const { authority, clock } = deps;
+  const { host } = channel.address;
+  const tls = new TLSSocket(socket, {
+    isServer: true,
+    secureContext: authority.contextFor(host),
+    SNICallback: (name, done) => done(null, authority.contextFor(canonicalHost(name) ?? host)),
+    ALPNProtocols: ['http/1.1'],
+  });
+  const cancel = clock.after(deps.config().policy.timeouts.connectMs, () => socket.destroy());
+  const failure = await handshake(tls);
+  cancel();
+  if (failure === undefined) {
+    lines.open(tls, socket, channel);
+    enter(tls);
+    return;
+  }
+  socket.destroy();
+  if (failure.isRefusal) gate.distrust.set(distrustKey(connect.caller, host), true);
+  deps.emit({ type: 'client_tls_failed', at: clock.now(), host, detail: failure.detail });
+}
+
+interface HandshakeFailure {
+  readonly detail: string;
+  /** The client said in a TLS alert that it does not accept the certificate. */
+  readonly isRefusal: boolean;
+}
+
+/** Alerts by which TLS libraries refuse a certificate: 42 to 48 but those about revocation and expiry. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE',
+  'ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE',
+  'ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN',
+  'ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_UNKNOWN',
+  'ERR_SSL_SSL/TLS_ALERT_UNSUPPORTED_CERTIFICATE',
+  'ERR_SSL_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE',
+  'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA',
+]);
+
+function handshake(tls: TLSSocket): Promise<HandshakeFailure | undefined> {
+  const { promise, resolve } = Promise.withResolvers<HandshakeFailure | undefined>();
+  tls.on('error', (error: Error & { code?: string }) => {
+    const { code = error.name } = error;
+    resolve({ detail: code, isRefusal: REFUSALS.has(code) });
+  });
+  tls.once('close', () => {
+    resolve({ detail: 'The client closed the connection in the handshake.', isRefusal: false });
+  });
+  tls.once('secure', () => resolve(undefined));
+  return promise;
+}
+
+function distrustKey({ client }: Caller, host: string): string {
+  return `${client.name} ${host}`;
+}

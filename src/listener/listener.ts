@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { type Gate, newDistrust, onConnect } from './intercept.ts';
+import { condemn, Lines } from './lines.ts';
+import { unknownExpectation } from './problem.ts';
+import { refusalOf, rejectSocket } from './reject.ts';
+import { type ListenerDeps, serve, turnAway } from './serve.ts';
+
+export type { ListenerDeps } from './serve.ts';
+
+/** The client side: everything that speaks to scrapers. */
+export interface Listener {
+  /** Starts to accept; rejects when the address cannot be had. */
+  listen(): Promise<{ host: string; port: number }>;
+  /** Stops accepting and lets what runs finish; connections close after their next reply. */
+  stopAccepting(): void;
+  /** Stops accepting, ends every connection at once, and settles when none is left. */
+  close(): Promise<void>;
+  /** undefined while it does not listen. */
+  address(): { host: string; port: number } | undefined;
+  /** Accepted connections, tunnels included. */
+  openConnections(): number;
+}
+
+const MAX_HEADER_BYTES = 65_536;
+/** Longer than the pools of usual clients keep a connection, so that it is they who close it. */
+const KEEP_ALIVE_MS = 75_000;
+const HEADERS_MS = 80_000;
+const CHECK_MS = 5_000;
+const TCP_KEEP_ALIVE_MS = 60_000;
+
+/** Makes the one HTTP server through which all comes in: plain requests, CONNECT, and what is inside opened tunnels. */
+export function createListener(deps: ListenerDeps): Listener {
+  const server = newServer();
+  const lines = new Lines();
+  const state = { draining: false };
+  const enter = (socket: Socket) => server.emit('connection', socket);
+  const gate: Gate = { deps, lines, enter, distrust: newDistrust() };
+
+  const visit =
+    (awaitsContinue: boolean) => (request: IncomingMessage, response: ServerResponse) => {
+      const line = lines.of(request.socket);
+      if (line === undefined) return void request.socket.destroy();
+      if (state.draining) response.shouldKeepAlive = false;
+      void serve({ request, response, line, awaitsContinue }, deps);
+    };
+  // Ahead of the server's own listener: nothing may come from a socket before it has an error listener.
+  server.prependListener('connection', (socket) => lines.accept(socket));
+  server.on('request', visit(false));
+  server.on('checkContinue', visit(true));
+  server.on('checkExpectation', (request, response) => {
+    const line = lines.of(request.socket);
+    if (line === undefined) return void request.socket.destroy();
+    response.sendDate = false;
+    void turnAway({ request, response, line, awaitsContinue: true }, unknownExpectation, deps);
+  });
+  server.on('connect', (request, socket, head) => {
+    void onConnect(request, { socket: socket as Socket, head }, gate);
+  });
+  server.on('clientError', (error, socket) => onClientError(error, socket as Socket, gate));
+  return handleOf(server, { deps, lines, state });
+}
+
+function newServer(): Server {
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: HEADERS_MS,
+    // A request may take as long as it is waited for; bodies have a deadline of their own.
+    requestTimeout: 0,
+    connectionsCheckingInterval: CHECK_MS,
+    joinDuplicateHeaders: false,
+    // Told by our own words, and not at all to CONNECT.
+    requireHostHeader: false,
+    insecureHTTPParser: false,
+    keepAlive: true,
+    keepAliveInitialDelay: TCP_KEEP_ALIVE_MS,
+  });
+  // The default cuts header lists off at 2000 without a word; the size in bytes is limited anyway.
+  server.maxHeadersCount = 0;
+  server.timeout = 0;
+  return server;
+}
+
+/** The parser gave up on a connection: one answer if none is under way, and its end in any case. */
+function onClientError(error: Error, socket: Socket, { deps, lines }: Gate): void {
+  const line = lines.of(socket);
+  if (line?.condemned === true) return condemn(line); // Nothing more will come of what was waited for.
+  const refusal = refusalOf(error);
+  if (line === undefined || refusal === undefined || line.answering > 0) {
+    socket.destroy();
+    return;
+  }
+  condemn(line);
+  const { status, reason, detail } = refusal;
+  deps.emit({ type: 'request_refused', at: deps.clock.now(), status, reason, detail });
+  const { lingerMs } = deps.config().policy.timeouts;
+  rejectSocket(socket, refusal, { clock: deps.clock, lingerMs });
+}
+
+function handleOf(
+  server: Server,
+  { deps, lines, state }: { deps: ListenerDeps; lines: Lines; state: { draining: boolean } },
+): Listener {
+  const address = () => {
+    const bound = server.address() as AddressInfo | null;
+    return bound === null ? undefined : { host: bound.address, port: bound.port };
+  };
+  const stopAccepting = () => {
+    state.draining = true;
+    if (server.listening) server.close();
+  };
+  return {
+    address,
+    stopAccepting,
+    openConnections: () => lines.size,
+    async listen() {
+      const { host, port } = deps.config().listen;
+      server.listen({ host, port });
+      await once(server, 'listening');
+      return address() ?? { host, port };
+    },
+    async close() {
+      if (lines.size === 0 && !server.listening) return;
+      const closed = once(server, 'close');
+      stopAccepting();
+      await Promise.all([closed, lines.destroyAll()]);
+    },
+  };
+}

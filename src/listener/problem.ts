@@ -1,0 +1,114 @@
+import { STATUS_CODES } from 'node:http';
+
+/** A reply that this proxy makes itself. */
+export interface Refusal {
+  readonly status: number;
+  /** The stop or verdict, or a word of the listener's own. */
+  readonly reason: string;
+  /** RFC 9209 section 2.3; undefined where a status says it all. */
+  readonly token: string | undefined;
+  readonly detail: string;
+  readonly retryAfterMs?: number | undefined;
+  /** Names and values in turn. */
+  readonly headers?: readonly string[];
+  /** The connection's framing is in doubt: nothing more is read from it. */
+  readonly closes?: boolean;
+}
+
+/** What an exchange adds to its refusal. */
+export interface Told {
+  readonly attempts: number;
+  readonly exchange: string;
+}
+
+/** Head and body of a refusal: problem details (RFC 9457), `Proxy-Status` and `Retry-After`. */
+export function rendered(
+  refusal: Refusal,
+  told: Told | undefined,
+): { readonly headers: string[]; readonly body: Buffer } {
+  const { status, reason, token, detail, retryAfterMs } = refusal;
+  const problem = {
+    type: `urn:forbear:${reason}`,
+    title: STATUS_CODES[status] ?? 'Unknown',
+    status,
+    reason,
+    detail,
+    ...told,
+  };
+  const body = Buffer.from(`${JSON.stringify(problem)}\n`);
+  const headers = ['Content-Type', 'application/problem+json'];
+  headers.push('Content-Length', String(body.length));
+  if (retryAfterMs !== undefined) headers.push('Retry-After', retryAfter(retryAfterMs));
+  headers.push(...(refusal.headers ?? []));
+  headers.push('Proxy-Status', proxyStatus({ token, detail }));
+  return { headers, body };
+}
+
+/** Whole seconds, rounded up: a client that obeys is never early. */
+export function retryAfter(ms: number): string {
+  return String(Math.max(0, Math.ceil(ms / 1000)));
+}
+
+/** One member of a `Proxy-Status` field (RFC 9209), in structured-field syntax. */
+export function proxyStatus(said: {
+  readonly token: string | undefined;
+  readonly receivedStatus?: number | undefined;
+  readonly detail?: string | undefined;
+}): string {
+  const parts = ['forbear'];
+  if (said.token !== undefined) parts.push(`error=${said.token}`);
+  if (said.receivedStatus !== undefined) parts.push(`received-status=${said.receivedStatus}`);
+  if (said.detail !== undefined) parts.push(`details="${quotable(said.detail)}"`);
+  return parts.join('; ');
+}
+
+/** A request that cannot be served as it stands. */
+export function badRequest(detail: string): Refusal {
+  return { status: 400, reason: 'bad_request', token: 'http_request_error', detail };
+}
+
+/** A request whose end cannot be told for sure: it is answered, and the connection with it. */
+export function brokenRequest(detail: string): Refusal {
+  return { ...badRequest(detail), closes: true };
+}
+
+/** No credentials, or wrong ones. */
+export function loginNeeded(detail: string): Refusal {
+  return {
+    status: 407,
+    reason: 'proxy_login',
+    token: 'http_request_denied',
+    detail,
+    headers: ['Proxy-Authenticate', 'Basic realm="forbear"'],
+  };
+}
+
+/** The client went silent in the middle of its request. */
+export const requestTimedOut: Refusal = {
+  status: 408,
+  reason: 'request_timeout',
+  token: 'connection_read_timeout',
+  detail: 'The request did not arrive in time.',
+  closes: true,
+};
+
+/** `Expect` with something else than 100-continue (RFC 9110 section 10.1.1). */
+export const unknownExpectation: Refusal = {
+  status: 417,
+  reason: 'expectation_failed',
+  token: 'http_request_error',
+  detail: 'The only expectation this proxy can meet is 100-continue.',
+  closes: true,
+};
+
+/** A bug: nothing is known to be at fault but the proxy. */
+export const internalError: Refusal = {
+  status: 500,
+  reason: 'internal',
+  token: 'proxy_internal_error',
+  detail: 'Something broke inside the proxy.',
+};
+
+function quotable(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, '\\$&');
+}

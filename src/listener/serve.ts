@@ -1,0 +1,215 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Clock, Random } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import type { Policy } from '../core/policy.ts';
+import { type ClientBody, createRequestBody } from '../exchange/body.ts';
+import type { Delivery, Exchange } from '../exchange/ports.ts';
+import type { Emit } from '../telemetry/events.ts';
+import type { Authority } from './authority.ts';
+import { type Answered, deliver, type Recipient, refuse } from './deliver.ts';
+import type { Line } from './lines.ts';
+import { newExchange } from './new-exchange.ts';
+import { internalError, type Refusal, requestTimedOut } from './problem.ts';
+import { type Asked, readRequest } from './request.ts';
+
+/** A client may well be slower than a site: it gets this many idle spans to take a byte. */
+const STALLED_SPANS = 4;
+
+/** What the client side is handed in. */
+export interface ListenerDeps {
+  /** The current one: a reload changes it. */
+  readonly config: () => Config;
+  readonly authority: Authority;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly emit: Emit;
+  readonly policyFor: (request: {
+    readonly host: string;
+    readonly authority: string;
+    readonly path: string;
+    readonly method: string;
+    readonly client: string;
+    readonly profile: string | undefined;
+  }) => { readonly policy: Policy; readonly lane?: string | undefined };
+  /** The loop for HTTP. */
+  readonly run: (exchange: Exchange) => Promise<Delivery>;
+  /** The loop for a blind tunnel; `socket` is its far end, when it stands. */
+  readonly runTunnel: (
+    exchange: Exchange,
+  ) => Promise<Delivery & { readonly socket?: Duplex | undefined }>;
+  readonly sessionState: (exchange: Exchange) => 'active' | 'burned' | 'expired' | undefined;
+}
+
+/** One request on one line, with the reply that belongs to it. */
+export interface Visit {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly line: Line;
+  /** The client sends its body only after a `100 Continue`. */
+  readonly awaitsContinue: boolean;
+}
+
+/** Serves one HTTP request, whichever way it came in. Never rejects. */
+export async function serve(visit: Visit, deps: ListenerDeps): Promise<void> {
+  const { request, response, line } = visit;
+  if (line.condemned) {
+    request.resume();
+    return;
+  }
+  response.sendDate = false;
+  if (request.httpVersion === '1.0') response.shouldKeepAlive = false;
+  const read = readRequest(request, line, deps.config());
+  if (read.kind === 'refused') return turnAway(visit, read.refusal, deps);
+  try {
+    await carry(visit, read.value, deps);
+  } catch (error) {
+    const message = `A request could not be served: ${(error as Error).stack ?? error}`;
+    deps.emit({ type: 'notice', at: deps.clock.now(), level: 'error', message });
+    if (response.headersSent) line.raw.destroy();
+    else await turnAway(visit, internalError, deps);
+  }
+}
+
+/** Takes the body in, runs the exchange and hands its answer back; whatever it held is let go at the end. */
+async function carry(visit: Visit, asked: Asked, deps: ListenerDeps): Promise<void> {
+  const { request, response, line } = visit;
+  const { policy, lane } = deps.policyFor({
+    host: asked.target.host,
+    authority: asked.target.authority,
+    path: asked.target.path,
+    method: asked.method,
+    client: asked.caller.client.name,
+    profile: asked.caller.directives.profile,
+  });
+  const controller = new AbortController();
+  const leave = () => controller.abort();
+  line.running.add(leave);
+  const body = createRequestBody(request, {
+    length: asked.bodyLength,
+    capBytes: policy.replayBodyBytes,
+    clock: deps.clock,
+    idleMs: policy.timeouts.idleMs,
+    awaitsContinue: visit.awaitsContinue,
+    onWanted: () => {
+      if (visit.awaitsContinue && !response.headersSent) response.writeContinue();
+    },
+    onFailed: () => {
+      if (!response.headersSent) leave();
+    },
+  });
+  try {
+    // A client that never sends, or sends nonsense, must not cost an attempt.
+    if (!visit.awaitsContinue) await body.started;
+    if (body.state === 'stalled') return await turnAway(visit, requestTimedOut, deps);
+    if (controller.signal.aborted) return;
+    const { signal } = controller;
+    const exchange = newExchange({ ...asked, body, policy, lane, signal }, deps);
+    await conduct(exchange, { visit, body, asked }, deps);
+  } finally {
+    line.running.delete(leave);
+    body.release();
+    await settleUpload(visit, deps.clock, policy.timeouts.lingerMs);
+  }
+}
+
+interface Conduct {
+  readonly visit: Visit;
+  readonly body: ClientBody;
+  readonly asked: Asked;
+}
+
+async function conduct(
+  exchange: Exchange,
+  { visit, body, asked }: Conduct,
+  deps: ListenerDeps,
+): Promise<void> {
+  const { clock, emit } = deps;
+  emit({ type: 'exchange_started', at: clock.now(), exchange });
+  const delivery = await deps.run(exchange);
+  let answered: Answered = 'client_gone';
+  if (!exchange.signal.aborted) {
+    const recipient = recipientOf(visit, exchange.policy, deps);
+    const { session } = asked.caller.directives;
+    const sessionState = session === undefined ? undefined : deps.sessionState(exchange);
+    answered = await deliver(delivery, exchange, {
+      ...recipient,
+      sessionId: session,
+      sessionState,
+    });
+  } else {
+    delivery.received?.discard();
+    if (body.state === 'stalled') {
+      await refuse(recipientOf(visit, exchange.policy, deps), requestTimedOut, undefined);
+      answered = requestTimedOut.status;
+    }
+  }
+  emit({
+    type: 'exchange_finished',
+    at: clock.now(),
+    exchange,
+    delivery,
+    answered,
+    sentBytes: delivery.received?.sentBytes ?? 0,
+    receivedBytes: delivery.received?.receivedBytes ?? 0,
+  });
+}
+
+/** Answers a request that never becomes an exchange. */
+export async function turnAway(visit: Visit, refusal: Refusal, deps: ListenerDeps): Promise<void> {
+  const { status, reason, detail } = refusal;
+  deps.emit({ type: 'request_refused', at: deps.clock.now(), status, reason, detail });
+  if (refusal.closes === true) visit.line.condemned = true;
+  const { policy } = deps.config();
+  await refuse(recipientOf(visit, policy, deps), refusal, undefined);
+  await settleUpload(visit, deps.clock, policy.timeouts.lingerMs);
+}
+
+function recipientOf(visit: Visit, policy: Policy, { clock }: ListenerDeps): Recipient {
+  const { request, response, line } = visit;
+  return {
+    response,
+    clock,
+    stallMs: policy.timeouts.idleMs * STALLED_SPANS,
+    sessionId: undefined,
+    sessionState: undefined,
+    onHead: () => {
+      line.answering += 1;
+      response.once('close', () => {
+        line.answering -= 1;
+      });
+      // Whether the body still comes is the client's choice now, so the next request could not be told from it.
+      if (visit.awaitsContinue && !request.complete) response.shouldKeepAlive = false;
+    },
+    beforeEnd: async () => {
+      if (!response.shouldKeepAlive && !visit.awaitsContinue) {
+        await settleUpload(visit, clock, policy.timeouts.lingerMs);
+      }
+    },
+    cutOff: () => line.raw.resetAndDestroy(),
+  };
+}
+
+/**
+ * Lets the rest of an upload go by, for a while: closing on a client that still sends resets the connection,
+ * and takes the reply away from it; and a connection is of no use before the request on it has ended.
+ */
+function settleUpload(visit: Visit, clock: Pick<Clock, 'after'>, lingerMs: number): Promise<void> {
+  const { request, line } = visit;
+  if (request.complete || request.socket.destroyed) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const settle = () => {
+    cancel();
+    request.off('end', settle);
+    line.running.delete(settle);
+    resolve();
+  };
+  const cancel = clock.after(lingerMs, () => {
+    if (visit.response.writableEnded) line.raw.destroy();
+    settle();
+  });
+  request.once('end', settle);
+  line.running.add(settle);
+  request.resume();
+  return promise;
+}

@@ -1,0 +1,45 @@
+import type { Emit } from './events.ts';
+
+/** Hands every event to all subscribers. */
+export interface Bus {
+  readonly emit: Emit;
+  /** Returns the function that ends the subscription. */
+  subscribe(subscriber: Emit): () => void;
+}
+
+/**
+ * Makes a bus on which a failing subscriber hurts nobody: neither the pipeline that emits nor the other
+ * subscribers. The first failure of each subscriber is told to the others as a notice.
+ */
+export function createBus(): Bus {
+  const subscribers = new Map<symbol, Emit>();
+  const reported = new Set<symbol>();
+
+  const deliver = (id: symbol, subscriber: Emit, event: Parameters<Emit>[0]): void => {
+    try {
+      subscriber(event);
+    } catch (error) {
+      if (reported.has(id)) return;
+      reported.add(id);
+      const message = `a telemetry subscriber failed: ${String(error)}`;
+      const notice = { type: 'notice', at: event.at, level: 'error', message } as const;
+      for (const [other, tell] of [...subscribers]) {
+        if (other !== id) deliver(other, tell, notice);
+      }
+    }
+  };
+
+  return {
+    emit: (event) => {
+      for (const [id, subscriber] of [...subscribers]) deliver(id, subscriber, event);
+    },
+    subscribe: (subscriber) => {
+      const id = Symbol();
+      subscribers.set(id, subscriber);
+      return () => {
+        subscribers.delete(id);
+        reported.delete(id);
+      };
+    },
+  };
+}
