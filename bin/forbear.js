@@ -2,7 +2,8 @@
 // Runs on old Node versions too (no top-level await, no recent syntax): its task is to find a Node that is new enough.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { constants } from 'node:os';
+import module from 'node:module';
+import { constants, homedir } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { findModernNode, NEEDED_MAJOR, thisMajor } from './modern-node.js';
@@ -25,6 +26,7 @@ function runHere() {
   // Standard output may be a pipe whose reader has gone (`forbear ca print | head`): no reason to crash.
   process.stdout.on('error', () => {});
   process.stderr.on('error', () => {});
+  keepCompiledCode();
   import(pathToFileURL(entry()).href)
     .then((entryPoint) => entryPoint.main(args))
     .then((status) => process.stdout.write('', () => process.exit(status)))
@@ -32,6 +34,12 @@ function runHere() {
       process.stderr.write(`forbear: ${error?.stack ? error.stack : error}\n`);
       process.exit(1);
     });
+}
+
+// Nearly halves the time to start. Where the folder cannot be written it does nothing.
+function keepCompiledCode() {
+  const caches = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  module.enableCompileCache(join(caches, 'forbear'));
 }
 
 // In a checkout the sources run as they are, so that an old build is never run by mistake.

@@ -52,4 +52,7 @@ export const systemClock: Clock = {
   sleep: (ms, signal) => sleepOn({ after }, ms, signal),
 };
 
+/** The wall clock in epoch ms: only to be held against dates that others send. */
+export const wallTime = (): number => Date.now();
+
 export const systemRandom: Random = Math.random;

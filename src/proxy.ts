@@ -1,24 +1,22 @@
 import { createHash } from 'node:crypto';
-import { createAttempts } from './attempt/attempt.ts';
+import { type Attempts, createAttempts } from './attempt/attempt.ts';
 import type { Resolve } from './attempt/dial.ts';
 import { createGuard } from './attempt/guard.ts';
-import { type Clock, systemClock, systemRandom } from './clock.ts';
+import { type Clock, systemClock, systemRandom, wallTime } from './clock.ts';
 import type { Config } from './config/config.ts';
 import { policyFor } from './config/resolve.ts';
-import { createHeartbeats } from './exchange/heartbeat.ts';
+import { createHeartbeats, type Heartbeats } from './exchange/heartbeat.ts';
 import type { Exchange } from './exchange/ports.ts';
 import { probeCredentials } from './exchange/probe.ts';
 import { type Deps, runExchange } from './exchange/run.ts';
 import { runTunnel } from './exchange/tunnel.ts';
 import { judgeTools } from './judge-tools.ts';
 import { createLanes } from './lanes/lanes.ts';
-import { openAuthority } from './listener/authority.ts';
+import { type Authority, openAuthority as openKept } from './listener/authority.ts';
 import { createListener } from './listener/listener.ts';
 import { createRoutes } from './routes/routes.ts';
-import { createBus } from './telemetry/bus.ts';
+import { type Bus, createBus } from './telemetry/bus.ts';
 import type { Emit } from './telemetry/events.ts';
-
-export { openAuthority } from './listener/authority.ts';
 
 export interface ProxyOptions {
   readonly config: Config;
@@ -45,105 +43,132 @@ export interface Proxy {
   subscribe(subscriber: Emit): () => void;
 }
 
+/** The certificate authority kept in `home`, for commands that need its files only. */
+export const openAuthority = (home: string): Promise<Authority> => openKept(home);
+
 /** Puts the parts together. The only file that sees all of them. */
 export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   let { config } = options;
-  const clock = systemClock;
-  const random = systemRandom;
-  const wall = Date.now;
-  const bus = createBus();
-  const { emit } = bus;
-  if (options.emit) bus.subscribe(options.emit);
-
   const authority = await openAuthority(options.home);
-  const running = new Map<Exchange, () => void>();
-  const heartbeats = createHeartbeats({ clock, emit });
-  const attemptsUnder = ({ tls, allowPrivateTargets }: Config) =>
-    createAttempts({
-      clock,
-      tls,
-      guard: createGuard({
-        allowPrivate: allowPrivateTargets,
-        ownAddresses: () => [listener.address() ?? []].flat(),
-      }),
-      ...(options.resolve ? { resolve: options.resolve } : {}),
-    });
-  let attempts = attemptsUnder(config);
-  // Those of earlier configurations: their sockets end by themselves.
-  const retired = new Set<typeof attempts>();
+  const bus = createBus();
+  if (options.emit) bus.subscribe(options.emit);
+  const shared = { clock: systemClock, random: systemRandom, emit: bus.emit };
+  const wires = new Wires(options, () => [listener.address() ?? []].flat());
   const hash = (text: string) => createHash('sha256').update(text).digest('hex');
   const routes = createRoutes({
+    ...shared,
     upstreams: config.upstreams,
-    clock,
-    random,
-    emit,
     hash,
-    retire: (routeId) => attempts.retire(routeId),
+    retire: (routeId) => wires.current.retire(routeId),
   });
-  const lanes = createLanes({ clock, random, emit, probe: (ask, refused) => probeCredentials(ask, refused, ways) });
-  const ways: Deps = {
-    laneFor: (exchange) => lanes.laneFor(exchange, exchange.lane),
-    routes,
-    attempt: (exchange, route) => attempts.attempt(exchange, route),
+  const lanes = createLanes({
+    ...shared,
+    probe: (ask, refused) => probeCredentials(ask, refused, deps),
+  });
+  const deps: Deps = {
+    ...shared,
+    wall: wallTime,
     tools: judgeTools,
-    clock,
-    wall,
-    random,
-    emit,
+    routes,
+    laneFor: (exchange) => lanes.laneFor(exchange, exchange.lane),
+    attempt: (exchange, route) => wires.current.attempt(exchange, route),
   };
-
-  bus.subscribe((event) => {
-    if (event.type === 'exchange_started') running.set(event.exchange, heartbeats.watch(event.exchange));
-    if (event.type !== 'exchange_finished') return;
-    running.get(event.exchange)?.();
-    running.delete(event.exchange);
-  });
-
   const listener = createListener({
+    ...shared,
     config: () => config,
     authority,
-    clock,
-    random,
-    emit,
     policyFor: (request) => policyFor(config, request),
-    run: (exchange) => runExchange(exchange, ways),
-    runTunnel: (exchange) => runTunnel(exchange, ways, (_, route) => attempts.openTunnel(exchange, route)),
-    sessionState: routes.sessionState,
+    run: (exchange) => runExchange(exchange, deps),
+    runTunnel: (exchange) =>
+      runTunnel(exchange, deps, (_, route) => wires.current.openTunnel(exchange, route)),
+    sessionState: (exchange) => routes.sessionState(exchange),
   });
+  const running = trackRunning(bus, createHeartbeats(shared));
 
   return {
     start: async () => ({ proxy: await listener.listen() }),
     reload(next) {
-      const rewire = wiring(next) !== wiring(config);
       config = next;
-      if (rewire) {
-        retired.add(attempts);
-        attempts = attemptsUnder(next);
-      }
+      wires.reload(next);
       routes.update(next.upstreams);
     },
     async drain() {
       listener.stopAccepting();
       lanes.close();
-      await until(() => running.size === 0 && listener.openConnections() === 0, config.drainMs, clock);
+      const quiet = () => running.size === 0 && listener.openConnections() === 0;
+      await until(quiet, config.drainMs, systemClock);
     },
     async stop() {
       lanes.close();
       await listener.close();
-      for (const each of [attempts, ...retired]) each.close();
+      wires.close();
     },
     activity: () => ({
       connections: listener.openConnections(),
       exchanges: running.size,
-      sockets: [attempts, ...retired].reduce((sum, each) => sum + each.openSockets(), 0),
+      sockets: wires.openSockets(),
     }),
     subscribe: bus.subscribe,
   };
 }
 
+/** The attempts under the current configuration, and those of earlier ones until their sockets have ended. */
+class Wires {
+  current: Attempts;
+  readonly #make: (config: Config) => Attempts;
+  readonly #earlier = new Set<Attempts>();
+  #wiring: string;
+
+  constructor(options: ProxyOptions, ownAddresses: () => { host: string; port: number }[]) {
+    const { resolve } = options;
+    this.#make = ({ tls, allowPrivateTargets }) =>
+      createAttempts({
+        clock: systemClock,
+        tls,
+        guard: createGuard({ allowPrivate: allowPrivateTargets, ownAddresses }),
+        ...(resolve ? { resolve } : {}),
+      });
+    this.current = this.#make(options.config);
+    this.#wiring = wiringOf(options.config);
+  }
+
+  reload(config: Config): void {
+    if (wiringOf(config) === this.#wiring) return;
+    this.#earlier.add(this.current);
+    this.current = this.#make(config);
+    this.#wiring = wiringOf(config);
+  }
+
+  openSockets(): number {
+    return this.#all().reduce((sum, each) => sum + each.openSockets(), 0);
+  }
+
+  close(): void {
+    for (const each of this.#all()) each.close();
+  }
+
+  #all(): Attempts[] {
+    for (const each of this.#earlier) if (each.openSockets() === 0) this.#earlier.delete(each);
+    return [this.current, ...this.#earlier];
+  }
+}
+
 /** The settings that sockets are made under. */
-const wiring = ({ tls, allowPrivateTargets }: Config): string =>
+const wiringOf = ({ tls, allowPrivateTargets }: Config): string =>
   JSON.stringify([tls, allowPrivateTargets]);
+
+/** Keeps the exchanges that are under way, their replies' bodies included, each with its heartbeat. */
+function trackRunning(bus: Bus, heartbeats: Heartbeats): ReadonlyMap<Exchange, () => void> {
+  const running = new Map<Exchange, () => void>();
+  bus.subscribe((event) => {
+    if (event.type === 'exchange_started')
+      running.set(event.exchange, heartbeats.watch(event.exchange));
+    if (event.type !== 'exchange_finished') return;
+    running.get(event.exchange)?.();
+    running.delete(event.exchange);
+  });
+  return running;
+}
 
 const LOOK_EVERY_MS = 50;
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -240,4 +240,31 @@ test('for people: verdict, evidence, action and the sentence; and a word when th
     /^verdict +client\/not_found\nevidence +.*404\naction +deliver\nlane +a\.test, reached directly\nbecause +\w/,
   );
   assert.match(err, /nothing is known of the body/);
+});
+
+test('env names the configured address while no proxy runs, and says so apart from the variables', async () => {
+  const { code, out, err } = await forbear(['env', '--config', defaults, '--session', 'cart7'], {
+    FORBEAR_LISTEN: '127.0.0.1:4321',
+  });
+  assert.equal(code, 0);
+  assert.match(out, /^export HTTP_PROXY='http:\/\/client-session-cart7:x@127\.0\.0\.1:4321'$/m);
+  assert.match(out, /^(export \w+='.*'\n)+$/);
+  assert.match(err, /no proxy runs at 127\.0\.0\.1:4321/);
+});
+
+test('the login of the first configured client is the one that env gives', async () => {
+  const file = put('clients.yaml', 'clients: [{ name: alice, password: "s/1" }]\n');
+  const { out } = await forbear(['env', '--config', file, '--format', 'dotenv']);
+  assert.match(out, /^https_proxy=http:\/\/alice:s%2F1@127\.0\.0\.1:8888$/m);
+});
+
+test('ca: path and bundle name files, print shows what path holds', async () => {
+  const ask = async (topic: string) => (await forbear(['ca', topic])).out;
+  const pem = await ask('print');
+  assert.equal(readFileSync((await ask('path')).trimEnd(), 'utf8').trim(), pem.trim());
+  assert.ok(readFileSync((await ask('bundle')).trimEnd(), 'utf8').includes(pem.trim()));
+  const help = await ask('install-help');
+  for (const part of ['update-ca-certificates', 'macOS', 'Windows', 'Firefox', 'spki-list=']) {
+    assert.ok(help.includes(part), part);
+  }
 });

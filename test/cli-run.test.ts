@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
@@ -47,13 +47,18 @@ test('run: the command reaches the site through the proxy', LIMIT, async (t) => 
   assert.equal(service.printed.text, 'via proxy /here');
 });
 
-test('run takes the proxy that runs on the same home', LIMIT, async (t) => {
+test('run and env take the proxy that runs on the same home', LIMIT, async (t) => {
   const { home, port } = await started(t);
   const service = spawnForbear(t, ['run', '--session', 'cart7', '--', process.execPath, ...TELL], {
     FORBEAR_HOME: home,
   });
   const env = await seenBy(service);
   assert.equal(env.HTTP_PROXY, `http://client-session-cart7:x@127.0.0.1:${port}`);
+
+  const exported = spawnForbear(t, ['env'], { FORBEAR_HOME: home });
+  assert.deepEqual(await exported.closed, [0, null]);
+  assert.ok(exported.printed.text.includes(`HTTP_PROXY='http://client:x@127.0.0.1:${port}'`));
+  assert.doesNotMatch(exported.printed.text, /^forbear:/m);
 });
 
 test(
@@ -104,31 +109,4 @@ test('run passes a signal on, and waits for how the command takes it', LIMIT, as
   child.kill('SIGTERM');
   assert.deepEqual(await closed, [9, null]);
   assert.match(printed.text, /told/);
-});
-
-test('env names the proxy that runs, and sh takes it as it is', LIMIT, async (t) => {
-  const { home, port } = await started(t);
-  const service = spawnForbear(t, ['env'], { FORBEAR_HOME: home });
-  assert.deepEqual(await service.closed, [0, null]);
-  assert.match(
-    service.printed.text,
-    new RegExp(`^export HTTP_PROXY='http://client:x@127\\.0\\.0\\.1:${port}'$`, 'm'),
-  );
-  assert.doesNotMatch(service.printed.text, /^forbear:/m);
-});
-
-test('ca: path and bundle name files, print shows what path holds', LIMIT, async (t) => {
-  const answers: string[] = [];
-  const home = join(scratch, 'ca-home');
-  for (const topic of ['path', 'bundle', 'print', 'install-help']) {
-    const service = spawnForbear(t, ['ca', topic], { FORBEAR_HOME: home });
-    assert.deepEqual(await service.closed, [0, null]);
-    answers.push(service.printed.text);
-  }
-  const [path = '', bundle = '', pem = '', help = ''] = answers;
-  assert.equal(readFileSync(path.trimEnd(), 'utf8').trim(), pem.trim());
-  assert.ok(readFileSync(bundle.trimEnd(), 'utf8').includes(pem.trim()));
-  for (const part of ['update-ca-certificates', 'macOS', 'Windows', 'Firefox', 'spki-list=']) {
-    assert.ok(help.includes(part), part);
-  }
 });

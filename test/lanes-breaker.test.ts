@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Verdict } from '../src/core/verdict.ts';
 import { FakeClock, flush } from './support/fake-clock.ts';
 import {
   type Ask,
@@ -10,11 +11,10 @@ import {
   overloaded,
   startedOnes,
   states,
-  throttledFor,
   Traffic,
+  throttledFor,
   unreachableRoute,
 } from './support/lane-traffic.ts';
-import type { Verdict } from '../src/core/verdict.ts';
 
 const COOLDOWN_MS = 33_001;
 
@@ -81,12 +81,7 @@ test('from the second trip in a row all are refused at once, those who wait too'
   const [probe] = startedOnes(waiting);
   probe?.finish(overloaded);
   await flush();
-  assert.deepEqual(states(waiting), [
-    'admitted',
-    'breaker_open',
-    'breaker_open',
-    'breaker_open',
-  ]);
+  assert.deepEqual(states(waiting), ['admitted', 'breaker_open', 'breaker_open', 'breaker_open']);
   const late = traffic.ask({ patienceMs: 1e9 });
   await flush();
   assert.equal(late.state, 'breaker_open');
@@ -107,7 +102,10 @@ test('the policy can force the waiting and the refusing', async () => {
   assert.equal(refuses.state, 'breaker_open');
 });
 
-const endings: readonly (readonly [string, (probe: Asked, clock: FakeClock) => void | Promise<void>])[] = [
+const endings: readonly (readonly [
+  string,
+  (probe: Asked, clock: FakeClock) => void | Promise<void>,
+])[] = [
   ['its client leaves', (probe) => probe.place.release()],
   ['meets a 404', (probe) => probe.finish(notFound)],
   ['is blamed on its route', (probe) => probe.finish(unreachableRoute)],

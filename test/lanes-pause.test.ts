@@ -7,8 +7,8 @@ import {
   overloaded,
   startedOnes,
   states,
-  throttledFor,
   Traffic,
+  throttledFor,
 } from './support/lane-traffic.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -121,6 +121,19 @@ test('replies already under way when the pause began do not lower the rate again
   assert.ok(typeof after === 'number' && after >= rate * 0.9, `${after} against ${rate}`);
 });
 
+test('what still runs from before a pause does not hold up the opening after it', async () => {
+  const traffic = new Traffic();
+  const { clock } = traffic;
+  await traffic.warmUp();
+  const running = traffic.askMany(5);
+  await clock.advance(100);
+  running[0]?.finish(throttledFor(1_000));
+  const next = traffic.ask();
+  await clock.advance(1_100);
+  assert.deepEqual(states(running).length, startedOnes(running).length);
+  assert.equal(next.state, 'admitted');
+});
+
 test('a throttle that names no time is waited out with a growing pause that is never near zero', async () => {
   const traffic = new Traffic({ random: () => 0 });
   const { clock } = traffic;
@@ -157,7 +170,12 @@ test('a good reply that says nothing is left quiets the lane before it is thrott
   const rate = traffic.lanes.list()[0]?.rate;
   const one = traffic.ask();
   await flush();
-  one.finish({ fault: 'none', reason: 'ok', evidence: { kind: 'status', status: 200 }, paceMs: 8_000 });
+  one.finish({
+    fault: 'none',
+    reason: 'ok',
+    evidence: { kind: 'status', status: 200 },
+    paceMs: 8_000,
+  });
   const next = traffic.ask();
   await traffic.clock.advance(7_999);
   assert.equal(next.state, 'waiting');

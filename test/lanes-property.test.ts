@@ -10,8 +10,8 @@ import {
   ok,
   overloaded,
   overrun,
-  throttledFor,
   Traffic,
+  throttledFor,
   unreachableRoute,
 } from './support/lane-traffic.ts';
 
@@ -33,7 +33,12 @@ const verdicts: readonly Verdict[] = [
 ];
 
 type Step =
-  | { readonly kind: 'ask'; readonly lane: 'main' | 'slow'; readonly client: number; readonly patienceMs: number }
+  | {
+      readonly kind: 'ask';
+      readonly lane: 'main' | 'slow';
+      readonly client: number;
+      readonly patienceMs: number;
+    }
   | { readonly kind: 'again' | 'release' | 'abort'; readonly which: number }
   | { readonly kind: 'record'; readonly which: number; readonly verdict: number }
   | { readonly kind: 'pass'; readonly ms: number };
@@ -134,8 +139,18 @@ class Watch {
       state.recorded = true;
       const verdict = verdicts[step.verdict] ?? ok;
       const { exchange, lane, place } = one;
-      const route = { id: `r${step.which % 3}`, label: '', upstream: 'direct', way: { kind: 'direct' } } as const;
-      lane.record({ exchange, admission: place, verdict, route: { ...route, session: undefined, generation: 0 } });
+      const route = {
+        id: `r${step.which % 3}`,
+        label: '',
+        upstream: 'direct',
+        way: { kind: 'direct' },
+      } as const;
+      lane.record({
+        exchange,
+        admission: place,
+        verdict,
+        route: { ...route, session: undefined, generation: 0 },
+      });
     } else if (step.kind === 'release') {
       this.release(one);
     }
@@ -172,6 +187,6 @@ test('whatever happens: never too many, never inside a pause, and everyone gets 
         assert.deepEqual([lane.waiting, lane.inFlight], [0, 0], lane.id);
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 100 },
   );
 });

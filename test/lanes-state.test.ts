@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock, flush } from './support/fake-clock.ts';
-import { ok, overloaded, startedOnes, throttledFor, Traffic } from './support/lane-traffic.ts';
+import { ok, overloaded, startedOnes, Traffic, throttledFor } from './support/lane-traffic.ts';
 
 async function learned(): Promise<Traffic> {
   const traffic = new Traffic();

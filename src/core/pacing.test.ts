@@ -167,6 +167,12 @@ describe('the bracket', () => {
   });
 });
 
+test('a new lane is paused by nothing, limited by nothing, and has had no good reply', () => {
+  assert.deepEqual(turn(newPacing(), 0, 0), { kind: 'go' });
+  const { rate, lo, hi, good, usedMs } = newPacing();
+  assert.deepEqual([rate, lo, hi, good, usedMs], [null, 0, null, 0, 0]);
+});
+
 describe('demand below the rate', () => {
   test('proves nothing: neither rate nor ceiling nor floor rise', () => {
     let { pacing, now } = settled();

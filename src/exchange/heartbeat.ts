@@ -4,11 +4,22 @@ import type { Exchange } from './ports.ts';
 
 const LOOK_EVERY_MS = 1000;
 
+export interface Heartbeats {
+  /** Watches until the returned function is called. */
+  watch(exchange: Exchange): () => void;
+}
+
 /**
  * Says "still waiting" for every exchange that has been in one stage for `heartbeat`, and again each
  * time as long passes. One timer for all of them, and none while nothing runs; waits stay as they are.
  */
-export function createHeartbeats({ clock, emit }: { clock: Clock; emit: Emit }) {
+export function createHeartbeats({
+  clock,
+  emit,
+}: {
+  readonly clock: Clock;
+  readonly emit: Emit;
+}): Heartbeats {
   const saidAt = new Map<Exchange, number>();
   let cancel: (() => void) | undefined;
 
@@ -23,8 +34,7 @@ export function createHeartbeats({ clock, emit }: { clock: Clock; emit: Emit }) 
   }
 
   return {
-    /** Watches until the returned function is called. */
-    watch(exchange: Exchange): () => void {
+    watch(exchange) {
       saidAt.set(exchange, exchange.startedAt);
       cancel ??= clock.after(LOOK_EVERY_MS, look);
       return () => {

@@ -61,7 +61,12 @@ export class AuthFuse {
   }
 
   #mend(credential: string, now: number, policy: Policy, finding: Finding | undefined): void {
-    this.state = recordAuth(this.state, { credential, status: undefined }, now, limits(policy)).fuse;
+    this.state = recordAuth(
+      this.state,
+      { credential, status: undefined },
+      now,
+      limits(policy),
+    ).fuse;
     if (this.#reported.delete(credential)) this.#report({ state: 'mended', finding });
   }
 

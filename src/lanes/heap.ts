@@ -17,8 +17,9 @@ export class Heap<T> {
     return this.#places.length;
   }
 
-  peek(): T | undefined {
-    return this.#places[0]?.value;
+  /** The least value's place. */
+  peek(): Place<T> | undefined {
+    return this.#places[0];
   }
 
   add(value: T): Place<T> {

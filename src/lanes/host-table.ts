@@ -1,5 +1,5 @@
-import { Host } from './host.ts';
 import type { Surroundings } from './health.ts';
+import { Host } from './host.ts';
 
 /** Hosts that nobody asked for this long are forgotten. */
 const IDLE_MS = 24 * 3_600_000;

@@ -88,7 +88,7 @@ export class Host {
       returning: earlier !== undefined,
       settle: resolve,
     };
-    this.#enqueue(waiter, lane, now);
+    this.#enqueue(waiter, lane);
     this.#pump(now);
     this.#bound(waiter, lane, now);
     return promise;
@@ -116,7 +116,7 @@ export class Host {
     this.#arm(NEVER);
   }
 
-  #enqueue(waiter: Waiter, lane: PacedLane, now: number): void {
+  #enqueue(waiter: Waiter, lane: PacedLane): void {
     const { signal } = waiter.exchange;
     const onAbort = () => {
       this.#refuse(waiter, refused('client_gone'));
@@ -149,7 +149,7 @@ export class Host {
       }
       this.#start(next.lane, next.granted, now);
     }
-    this.#arm(Math.min(wakeAt, this.#deadlines.peek()?.exchange.deadline ?? NEVER));
+    this.#arm(Math.min(wakeAt, this.#deadlines.peek()?.value.exchange.deadline ?? NEVER));
   }
 
   #next(now: number): Next {
@@ -175,7 +175,7 @@ export class Host {
     const waiter = lane.queue.take();
     if (!waiter) return;
     // The next turn is another lane's.
-    if (false) this.#lanes.set(lane.id, lane);
+    if (this.#lanes.delete(lane.id)) this.#lanes.set(lane.id, lane);
     const { exchange, credential } = waiter;
     this.health.start(granted, now);
     lane.start(exchange.policy.pace, now, this.#around.random());
@@ -211,14 +211,14 @@ export class Host {
 
   #refuseImpatient(now: number): void {
     const { pausedUntil } = this.health.pacing;
-    for (let first = this.#deadlines.peek(); first; first = this.#deadlines.peek()) {
+    for (let first = this.#deadlines.peek()?.value; first; first = this.#deadlines.peek()?.value) {
       if (first.exchange.deadline > pausedUntil) return;
       this.#refuse(first, refused('lane_paused', pausedUntil - now));
     }
   }
 
   #expire(now: number): void {
-    for (let first = this.#deadlines.peek(); first; first = this.#deadlines.peek()) {
+    for (let first = this.#deadlines.peek()?.value; first; first = this.#deadlines.peek()?.value) {
       if (first.exchange.deadline > now) return;
       const lane = this.#waiting.get(first)?.lane;
       if (!lane) return;

@@ -1,5 +1,5 @@
-import type { PacePolicy, Policy } from '../core/policy.ts';
 import type { Turn } from '../core/pacing.ts';
+import type { PacePolicy, Policy } from '../core/policy.ts';
 import { grow, limitOf, newLimit, shrink } from './concurrency.ts';
 import { FairQueue } from './queue.ts';
 

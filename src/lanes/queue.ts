@@ -46,13 +46,13 @@ export class FairQueue {
 
   /** Whose turn it is. */
   peek(): Waiter | undefined {
-    return this.#lines.values().next().value?.heap.peek();
+    return this.#lines.values().next().value?.heap.peek()?.value;
   }
 
   /** Takes out whose turn it is, and passes the turn on to the next client. */
   take(): Waiter | undefined {
     const line = this.#lines.values().next().value;
-    const waiter = line?.heap.peek();
+    const waiter = line?.heap.peek()?.value;
     if (!line || !waiter) return undefined;
     this.remove(waiter);
     if (this.#lines.delete(line.client)) this.#lines.set(line.client, line);

@@ -23,8 +23,9 @@ export interface SavedHost {
 
 /** Reads saved lanes back; hosts whose state is not whole are left out, and begin anew. */
 export function readSavedLanes(saved: unknown): readonly SavedHost[] {
-  if (!isRecord(saved) || saved['version'] !== 1 || !Array.isArray(saved['hosts'])) return [];
-  return saved['hosts'].filter(isSavedHost);
+  if (!isRecord(saved)) return [];
+  const { version, hosts } = saved;
+  return version === 1 && Array.isArray(hosts) ? hosts.filter(isSavedHost) : [];
 }
 
 type Check = (value: unknown) => boolean;
@@ -55,7 +56,13 @@ const shape =
     isRecord(value) && Object.entries(fields).every(([key, check]) => check(value[key]));
 
 const window = shape({ slotMs: number, newest: number, sums: list(number) });
-const cycle = { rate: orNull(number), lo: number, hi: orNull(number), cycleAt: number, good: number };
+const cycle = {
+  rate: orNull(number),
+  lo: number,
+  hi: orNull(number),
+  cycleAt: number,
+  good: number,
+};
 
 const savedHost = shape({
   host: text,

@@ -73,7 +73,9 @@ function bareStatus(verdict: Verdict): number | undefined {
   if (verdict.reason !== 'unauthorized' && verdict.reason !== 'blocked') return undefined;
   const { evidence } = verdict;
   if (evidence.kind === 'status') return evidence.status;
-  return evidence.kind === 'header' && verdict.reason === 'unauthorized' ? evidence.status : undefined;
+  return evidence.kind === 'header' && verdict.reason === 'unauthorized'
+    ? evidence.status
+    : undefined;
 }
 
 /** Whether the address met a bare 403, the kind that counts towards a persistent block. */

@@ -30,7 +30,8 @@ function waitsFor(waiter: Waiter, lane: PacedLane, health: Health, now: number):
     return { kind: 'breaker', untilAt: breaker.until };
   }
   if (pacing.pausedUntil > now) return { kind: 'paused', untilAt: pacing.pausedUntil };
-  if (breaker.state === 'half_open' && breaker.probe) return { kind: 'breaker', untilAt: undefined };
+  if (breaker.state === 'half_open' && breaker.probe)
+    return { kind: 'breaker', untilAt: undefined };
   const nextAt = Math.max(pacing.nextAt, lane.nextAt);
   if (nextAt <= now) return { kind: 'queued', untilAt: undefined };
   // Only the next in turn knows when; the others depend on how those before them fare.

@@ -35,6 +35,7 @@ export function createListener(deps: ListenerDeps): Listener {
   const server = newServer();
   const lines = new Lines();
   const state = { draining: false };
+  const isDraining = () => state.draining;
   const enter = (socket: Socket) => server.emit('connection', socket);
   const gate: Gate = { deps, lines, enter, distrust: newDistrust() };
 
@@ -53,7 +54,11 @@ export function createListener(deps: ListenerDeps): Listener {
     const line = lines.of(request.socket);
     if (line === undefined) return void request.socket.destroy();
     response.sendDate = false;
-    void turnAway({ request, response, line, awaitsContinue: true }, unknownExpectation, deps);
+    void turnAway(
+      { request, response, line, awaitsContinue: true, isDraining },
+      unknownExpectation,
+      deps,
+    );
   });
   server.on('connect', (request, socket, head) => {
     void onConnect(request, { socket: socket as Socket, head }, gate);

@@ -48,6 +48,8 @@ export interface Visit {
   readonly line: Line;
   /** The client sends its body only after a `100 Continue`. */
   readonly awaitsContinue: boolean;
+  /** Whether connections end with the reply that is next. */
+  readonly isDraining: () => boolean;
 }
 
 /** Serves one HTTP request, whichever way it came in. Never rejects. */
@@ -129,7 +131,7 @@ async function conduct(
   const delivery = await deps.run(exchange);
   let answered: Answered = 'client_gone';
   if (!exchange.signal.aborted) {
-    const recipient = recipientOf(visit, exchange.policy, deps);
+    const recipient = recipientOf(visit, exchange.policy, { deps, body });
     const { session } = asked.caller.directives;
     const sessionState = session === undefined ? undefined : deps.sessionState(exchange);
     answered = await deliver(delivery, exchange, {
@@ -140,7 +142,8 @@ async function conduct(
   } else {
     delivery.received?.discard();
     if (body.state === 'stalled') {
-      await refuse(recipientOf(visit, exchange.policy, deps), requestTimedOut, undefined);
+      const recipient = recipientOf(visit, exchange.policy, { deps, body });
+      await refuse(recipient, requestTimedOut, undefined);
       answered = requestTimedOut.status;
     }
   }
@@ -161,11 +164,16 @@ export async function turnAway(visit: Visit, refusal: Refusal, deps: ListenerDep
   deps.emit({ type: 'request_refused', at: deps.clock.now(), status, reason, detail });
   if (refusal.closes === true) visit.line.condemned = true;
   const { policy } = deps.config();
-  await refuse(recipientOf(visit, policy, deps), refusal, undefined);
+  await refuse(recipientOf(visit, policy, { deps, body: undefined }), refusal, undefined);
   await settleUpload(visit, deps.clock, policy.timeouts.lingerMs);
 }
 
-function recipientOf(visit: Visit, policy: Policy, { clock }: ListenerDeps): Recipient {
+function recipientOf(
+  visit: Visit,
+  policy: Policy,
+  { deps, body }: { readonly deps: ListenerDeps; readonly body: ClientBody | undefined },
+): Recipient {
+  const { clock } = deps;
   const { request, response, line } = visit;
   return {
     response,
@@ -178,10 +186,12 @@ function recipientOf(visit: Visit, policy: Policy, { clock }: ListenerDeps): Rec
       response.once('close', () => {
         line.answering -= 1;
       });
+      if (visit.isDraining()) response.shouldKeepAlive = false;
       // Whether the body still comes is the client's choice now, so the next request could not be told from it.
       if (visit.awaitsContinue && !request.complete) response.shouldKeepAlive = false;
     },
     beforeEnd: async () => {
+      body?.release();
       if (!response.shouldKeepAlive && !visit.awaitsContinue) {
         await settleUpload(visit, clock, policy.timeouts.lingerMs);
       }

@@ -3,7 +3,18 @@ import { once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { test } from 'node:test';
 import { FakeClock, flush } from '../support/fake-clock.ts';
-import { dial, failedWith, field, neverSent, parse, replyWith, startRig, talk, until, untilClosed } from './listener-rig.ts';
+import {
+  dial,
+  failedWith,
+  field,
+  neverSent,
+  parse,
+  replyWith,
+  startRig,
+  talk,
+  until,
+  untilClosed,
+} from './listener-rig.ts';
 
 const GET = 'GET http://o.test/ HTTP/1.1\r\nHost: o.test\r\nConnection: close\r\n\r\n';
 
@@ -55,7 +66,8 @@ test('a reply comes as it was: reason, order, case, doubles and bytes above 0x7F
 test('without annotations nothing of ours is on a good reply', async () => {
   const rig = await startRig({
     policy: { annotate: false },
-    run: async () => replyWith({ rawHeaders: ['Content-Length', '2', 'Forbear-Attempts', '9'], body: 'ok' }),
+    run: async () =>
+      replyWith({ rawHeaders: ['Content-Length', '2', 'Forbear-Attempts', '9'], body: 'ok' }),
   });
   const { lines } = parse(await talk(rig.port, GET));
   assert.deepEqual(lines, ['Content-Length: 2', 'Forbear-Attempts: 9', 'Connection: close']);
@@ -68,16 +80,32 @@ test('a marked reply says why it was not tried again, after what an upstream sai
     run: async () =>
       replyWith({
         status: 403,
-        rawHeaders: ['Proxy-Status', 'gw; error=x', 'Content-Length', '2', 'Forbear-Verdict', 'none/ok'],
+        rawHeaders: [
+          'Proxy-Status',
+          'gw; error=x',
+          'Content-Length',
+          '2',
+          'Forbear-Verdict',
+          'none/ok',
+        ],
         body: 'no',
         stop: 'session_burned',
-        verdict: { fault: 'route', reason: 'blocked', scope: 'lane', evidence: { kind: 'status', status: 403 } },
+        verdict: {
+          fault: 'route',
+          reason: 'blocked',
+          scope: 'lane',
+          evidence: { kind: 'status', status: 403 },
+        },
       }),
   });
-  const { lines, status, body } = parse(await talk(rig.port, GET.replace('Connection', 'Forbear-Session: s1\r\nConnection')));
+  const { lines, status, body } = parse(
+    await talk(rig.port, GET.replace('Connection', 'Forbear-Session: s1\r\nConnection')),
+  );
   assert.equal(status, 403);
   assert.equal(body, 'no');
-  const own = lines.filter((line) => line.startsWith('Forbear-') || line.startsWith('Proxy-Status'));
+  const own = lines.filter(
+    (line) => line.startsWith('Forbear-') || line.startsWith('Proxy-Status'),
+  );
   assert.equal(own[0], 'Proxy-Status: gw; error=x');
   assert.ok(own.includes('Forbear-Verdict: route/blocked'));
   assert.ok(!own.includes('Forbear-Verdict: none/ok'));
@@ -97,7 +125,12 @@ test('a reply of our own is problem details with Retry-After rounded up, and let
             status: 200,
             body: 'captcha',
             stop: 'addresses_exhausted',
-            verdict: { fault: 'route', reason: 'challenged', scope: 'lane', evidence: { kind: 'status', status: 200 } },
+            verdict: {
+              fault: 'route',
+              reason: 'challenged',
+              scope: 'lane',
+              evidence: { kind: 'status', status: 200 },
+            },
             onDiscard: () => {
               discarded += 1;
             },
@@ -141,7 +174,8 @@ test('HEAD, 204 and 304 have no body whatever their headers say', async () => {
 
 test('an unknown length goes in chunks, with the trailers that came', async () => {
   const rig = await startRig({
-    run: async () => replyWith({ rawHeaders: ['Trailer', 'X-Sum'], body: 'hello', rawTrailers: ['X-Sum', '1'] }),
+    run: async () =>
+      replyWith({ rawHeaders: ['Trailer', 'X-Sum'], body: 'hello', rawTrailers: ['X-Sum', '1'] }),
   });
   const { lines, body } = parse(await talk(rig.port, GET));
   assert.equal(field(lines, 'trailer'), 'X-Sum');
@@ -239,7 +273,10 @@ test('a normal end is not an abort, and the connection goes on', async () => {
   }
   socket.destroy();
   await once(socket, 'close');
-  assert.deepEqual(signals.map((signal) => signal.aborted), [false, false, false]);
+  assert.deepEqual(
+    signals.map((signal) => signal.aborted),
+    [false, false, false],
+  );
   await rig.stop();
 });
 
@@ -261,7 +298,10 @@ test('a client that reads slowly holds the body back, and one that stops for goo
     seen = given;
     for (let i = 0; i < 50; i += 1) await flush();
   }
-  assert.ok(given < 16 * 1024 * 1024, `${given} bytes were taken in for a client that reads nothing`);
+  assert.ok(
+    given < 16 * 1024 * 1024,
+    `${given} bytes were taken in for a client that reads nothing`,
+  );
   await clock.advance(120_000);
   assert.equal((await rig.event('exchange_finished')).answered, 'client_gone');
   assert.equal(body.destroyed, true);
@@ -272,11 +312,20 @@ test('a client that reads slowly holds the body back, and one that stops for goo
 
 test('an early reply to a client that still uploads arrives whole, and the upload is let go by', async () => {
   const rig = await startRig({
-    run: async () => replyWith({ status: 413, rawHeaders: ['Content-Length', '3'], body: 'big', stop: 'retry_off', verdict: { fault: 'client', reason: 'rejected', evidence: { kind: 'status', status: 413 } } }),
+    run: async () =>
+      replyWith({
+        status: 413,
+        rawHeaders: ['Content-Length', '3'],
+        body: 'big',
+        stop: 'retry_off',
+        verdict: { fault: 'client', reason: 'rejected', evidence: { kind: 'status', status: 413 } },
+      }),
   });
   const socket = await dial(rig.port);
   const reply = untilClosed(socket);
-  socket.write('POST http://o.test/ HTTP/1.1\r\nHost: o.test\r\nConnection: close\r\nContent-Length: 3000000\r\n\r\n');
+  socket.write(
+    'POST http://o.test/ HTTP/1.1\r\nHost: o.test\r\nConnection: close\r\nContent-Length: 3000000\r\n\r\n',
+  );
   socket.write(Buffer.alloc(1_000_000));
   await rig.event('exchange_started');
   socket.write(Buffer.alloc(2_000_000));

@@ -40,10 +40,16 @@ test('an absolute-form request reaches the loop with its target cut from the tex
     const exchange = rig.seen.at(-1)!;
     assert.equal(exchange.target.authority, authority, target);
     assert.equal(exchange.target.path, path, target);
-    assert.equal(exchange.target.scheme, target.toLowerCase().startsWith('https') ? 'https' : 'http');
+    assert.equal(
+      exchange.target.scheme,
+      target.toLowerCase().startsWith('https') ? 'https' : 'http',
+    );
   }
   assert.equal(rig.seen.length, cases.length);
-  await talk(rig.port, 'OPTIONS http://o.test HTTP/1.1\r\nHost: o.test\r\nConnection: close\r\n\r\n');
+  await talk(
+    rig.port,
+    'OPTIONS http://o.test HTTP/1.1\r\nHost: o.test\r\nConnection: close\r\n\r\n',
+  );
   assert.equal(rig.seen.at(-1)!.target.path, '*');
   await rig.stop();
 });
@@ -66,7 +72,10 @@ test('a target that cannot be served is 400 with problem details, and nothing is
   ]) {
     const { status, lines } = parse(await talk(rig.port, get(target)));
     assert.equal(status, 400, target);
-    assert.match(field(lines, 'proxy-status') ?? 'forbear; error=http_request_error', /http_request_error/);
+    assert.match(
+      field(lines, 'proxy-status') ?? 'forbear; error=http_request_error',
+      /http_request_error/,
+    );
   }
   const { body, lines } = parse(await talk(rig.port, get('/')));
   assert.equal(field(lines, 'content-type'), 'application/problem+json');
@@ -163,7 +172,10 @@ test('a broken chunk late in an upload is 400, and ends the exchange that had be
   const { promise: aborted, resolve } = Promise.withResolvers<void>();
   const rig = await startRig({
     run: (exchange) => {
-      exchange.body.open().on('error', () => {}).resume();
+      exchange.body
+        .open()
+        .on('error', () => {})
+        .resume();
       return new Promise((done) => {
         exchange.signal.addEventListener('abort', () => {
           resolve();
@@ -173,7 +185,9 @@ test('a broken chunk late in an upload is 400, and ends the exchange that had be
     },
   });
   const socket = await dial(rig.port);
-  socket.write('POST http://o.test/ HTTP/1.1\r\nHost: o.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n');
+  socket.write(
+    'POST http://o.test/ HTTP/1.1\r\nHost: o.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n',
+  );
   await rig.event('exchange_started');
   socket.write('zz\r\n');
   assert.match(await until(socket, (text) => text.includes('}')), /^HTTP\/1\.1 400 /);
@@ -277,7 +291,9 @@ test('the proxy username names the client and its wishes, headers win over it, a
 });
 
 test('configured clients are let in by password only, the others are asked for one', async () => {
-  const rig = await startRig({ config: { clients: [{ name: 'job-session-x', password: 'pw:1' }] } });
+  const rig = await startRig({
+    config: { clients: [{ name: 'job-session-x', password: 'pw:1' }] },
+  });
   assert.equal(parse(await talk(rig.port, get('http://o.test/'))).status, 407);
   const wrong = await talk(rig.port, get('http://o.test/', login('job-session-x:nope')));
   assert.equal(field(parse(wrong).lines, 'proxy-authenticate'), 'Basic realm="forbear"');
@@ -311,7 +327,10 @@ test('100 Continue is sent once the body is wanted, and a client that does not w
     'POST http://o.test/ HTTP/1.1\r\nHost: o.test\r\nContent-Length: 5\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n';
   const socket = await dial(rig.port);
   socket.write(head);
-  assert.equal(await until(socket, (got) => got.includes('\r\n\r\n')), 'HTTP/1.1 100 Continue\r\n\r\n');
+  assert.equal(
+    await until(socket, (got) => got.includes('\r\n\r\n')),
+    'HTTP/1.1 100 Continue\r\n\r\n',
+  );
   socket.write('hello');
   assert.equal(parse(await until(socket, (got) => got.endsWith('ok'))).status, 200);
   socket.destroy();
@@ -395,7 +414,8 @@ test('an upgrade that is not performed is served as an ordinary request without 
 
 test('one connection serves many requests, pipelined ones in order, and keeps no listeners behind', async () => {
   const rig = await startRig({
-    run: async (exchange) => replyWith({ rawHeaders: ['Content-Length', '2'], body: exchange.target.path }),
+    run: async (exchange) =>
+      replyWith({ rawHeaders: ['Content-Length', '2'], body: exchange.target.path }),
   });
   const socket = await dial(rig.port);
   const count = 30;
@@ -404,7 +424,10 @@ test('one connection serves many requests, pipelined ones in order, and keeps no
   }
   const got = await until(socket, (all) => all.split('\r\n\r\n/').length > count);
   const paths = [...got.matchAll(/\r\n\r\n\/(\d)/g)].map((match) => Number(match[1]));
-  assert.deepEqual(paths, Array.from({ length: count }, (_, i) => i % 10));
+  assert.deepEqual(
+    paths,
+    Array.from({ length: count }, (_, i) => i % 10),
+  );
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
   for (let i = 0; i < 30; i += 1) {
     const request = http.get({ host: '127.0.0.1', port: rig.port, path: 'http://o.test/1', agent });

@@ -135,7 +135,14 @@ export function replyWith(script: Scripted): Delivery {
     rawTrailers: script.rawTrailers ?? [],
   };
   const received: Received = {
-    reply: { kind: 'response', via: 'direct', status, rawHeaders, body: { kind: 'unseen' }, headMs: 1 },
+    reply: {
+      kind: 'response',
+      via: 'direct',
+      status,
+      rawHeaders,
+      body: { kind: 'unseen' },
+      headMs: 1,
+    },
     response,
     closed: Promise.resolve(),
     keep: () => {},
@@ -173,7 +180,11 @@ export function failedWith(
     receivedBytes: 0,
   };
   const evidence = { kind: 'failure', phase, code, detail: 'as the test wants it' } as const;
-  return delivery(received, { fault: 'host', kind: 'transient', reason: 'unreachable', evidence }, stop);
+  return delivery(
+    received,
+    { fault: 'host', kind: 'transient', reason: 'unreachable', evidence },
+    stop,
+  );
 }
 
 /** An exchange that was never sent. */
