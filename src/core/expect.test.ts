@@ -103,9 +103,9 @@ describe('bytes', () => {
     const body = seen(text, { receivedBytes: 1 });
     assert.equal(unmet(page('', { body }), { minBytes: 9 }), undefined);
     assert.ok(unmet(page('', { body }), { minBytes: 10 }));
-    const edges = seen('\u007f\u0080\u07ff\u0800', { receivedBytes: 1 });
-    assert.equal(unmet(page('', { body: edges }), { minBytes: 8 }), undefined);
-    assert.ok(unmet(page('', { body: edges }), { minBytes: 9 }));
+    const edges = seen('\u007f\u0080\u07ff\u0800\ud7ff\ue000', { receivedBytes: 1 });
+    assert.equal(unmet(page('', { body: edges }), { minBytes: 14 }), undefined);
+    assert.ok(unmet(page('', { body: edges }), { minBytes: 15 }));
   });
 });
 

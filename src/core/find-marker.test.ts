@@ -177,6 +177,12 @@ test('a wall of no known maker has less text of its own than a page', () => {
   assert.equal(name(replyOf({ ...wall, html: `${wall.html}${'word '.repeat(130)}` })), undefined);
 });
 
+test('a page with more than 2000 characters to read has a content of its own', () => {
+  const marks = '<script>_Incapsula_Resource incident_id</script>';
+  assert.equal(name(page(marks + 'x'.repeat(2000))), 'imperva-block');
+  assert.equal(name(page(marks + 'x'.repeat(2001))), undefined);
+});
+
 test('marks far down in a large source are not looked for', () => {
   const [sample] = MARKER_PAGES;
   assert.ok(sample);

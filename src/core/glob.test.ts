@@ -61,6 +61,9 @@ const hosts: readonly [glob: string, host: string, fits: boolean][] = [
   ['127.0.0.1', '127.0.0.10', false],
   ['[::1]', '::1', true],
   ['::1', '[::1]', true],
+  ['[::1', '::1', false],
+  ['[::1', '::', false],
+  ['::1]', '::1', false],
   ['2001:db8::*', '2001:db8::7', true],
 ];
 

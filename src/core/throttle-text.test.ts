@@ -63,6 +63,12 @@ describe('an object that only has the words in it', () => {
   }
 });
 
+test('words of more than 120 characters are a text, not a notice', () => {
+  const words = 'rate limited '.padEnd(120, '.');
+  assert.equal(throttleWords(data(JSON.stringify({ error: words }))), words);
+  assert.equal(throttleWords(data(JSON.stringify({ error: `${words}.` }))), undefined);
+});
+
 describe('a page', () => {
   const rows: readonly [name: string, html: string, words: string | undefined][] = [
     [

@@ -130,6 +130,10 @@ describe('Proxy-Status', () => {
     assert.equal(of(''), undefined);
   });
 
+  test('may be written in capitals', () => {
+    assert.equal(of('exit.test; error=DNS_Error')?.fault, 'path');
+  });
+
   test('with an unknown token is an error of unknown kind', () => {
     const value = 'exit.test; error=brand_new';
     assert.deepEqual(of(value), { fault: undefined, name: 'proxy-status', value });

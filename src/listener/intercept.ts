@@ -167,9 +167,10 @@ function handshake(tls: TLSSocket): Promise<HandshakeFailure | undefined> {
     const { code = error.name } = error;
     resolve({ detail: code, isRefusal: REFUSALS.has(code) });
   });
-  tls.once('close', () => {
-    resolve({ detail: 'The client closed the connection in the handshake.', isRefusal: false });
-  });
+  const left = { detail: 'The client closed the connection in the handshake.', isRefusal: false };
+  tls.once('close', () => resolve(left));
+  // The accepted socket may be half open, so an end alone does not close it.
+  tls.once('end', () => resolve(left));
   tls.once('secure', () => resolve(undefined));
   return promise;
 }

@@ -43,8 +43,7 @@ export function createListener(deps: ListenerDeps): Listener {
     (awaitsContinue: boolean) => (request: IncomingMessage, response: ServerResponse) => {
       const line = lines.of(request.socket);
       if (line === undefined) return void request.socket.destroy();
-      if (state.draining) response.shouldKeepAlive = false;
-      void serve({ request, response, line, awaitsContinue }, deps);
+      void serve({ request, response, line, awaitsContinue, isDraining }, deps);
     };
   // Ahead of the server's own listener: nothing may come from a socket before it has an error listener.
   server.prependListener('connection', (socket) => lines.accept(socket));
@@ -91,7 +90,10 @@ function newServer(): Server {
 /** The parser gave up on a connection: one answer if none is under way, and its end in any case. */
 function onClientError(error: Error, socket: Socket, { deps, lines }: Gate): void {
   const line = lines.of(socket);
-  if (line?.condemned === true) return condemn(line); // Nothing more will come of what was waited for.
+  if (line?.condemned === true) {
+    condemn(line); // Nothing more will come of what was waited for.
+    return;
+  }
   const refusal = refusalOf(error);
   if (line === undefined || refusal === undefined || line.answering > 0) {
     socket.destroy();

@@ -74,7 +74,7 @@ export function told(verdict: Verdict): string {
   const kind = verdict.fault === 'host' ? ` ${verdict.kind}` : '';
   const wait = 'waitMs' in verdict ? ` wait ${verdict.waitMs}` : '';
   const pace = 'paceMs' in verdict ? ` pace ${verdict.paceMs}` : '';
-  const ambiguous = 'ambiguous' in verdict ? ' ambiguous' : '';
+  const ambiguous = 'ambiguous' in verdict && verdict.ambiguous ? ' ambiguous' : '';
   return `${verdict.fault}/${verdict.reason}${kind}${scope}${wait}${pace}${ambiguous}`;
 }
 

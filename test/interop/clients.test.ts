@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { scratch } from '../support/forbear-process.ts';
+import { program } from '../support/programs.ts';
+import {
+  ANSWERS,
+  digestOf,
+  type Hit,
+  LANDING,
+  RETRY_AFTER_S,
+  type TestOrigin,
+} from '../support/test-origin.ts';
+import { client, type Line, PLAIN_HOST, runClient, SECURE_HOST, startRig } from './rig.ts';
+
+const LIMIT = { timeout: 90_000 };
+/** What was under way when the site said to slow down may still arrive. */
+const UNDER_WAY_MS = 200;
+
+const goClient = join(scratch, 'go-client');
+// Debian's Python has Debian's packages; another one may come first on PATH.
+const python = (script: string) => [program('python3', ['/usr/bin']), client(script)];
+const node = (script: string) => [process.execPath, client(script)];
+const shell = (script: string, needs: string) => [program(needs) && 'sh', client(script)];
+
+const CLIENTS: readonly (readonly [name: string, command: () => readonly string[]])[] = [
+  ['curl', () => shell('curl.sh', 'curl')],
+  ['wget', () => shell('wget.sh', 'wget')],
+  ["Python's requests", () => python('with_requests.py')],
+  ["Python's urllib", () => python('with_urllib.py')],
+  ["Python's urllib with the strict checks of 3.13", () => python('with_urllib_strict.py')],
+  ["Python's httpx", () => python('with_httpx.py')],
+  ["Python's aiohttp, all at once", () => python('with_aiohttp.py')],
+  ['Scrapy, all at once', () => python('with_scrapy.py')],
+  ["Node's fetch, all at once", () => node('with-fetch.js')],
+  ['undici', () => node('with-undici.js')],
+  ['the newest axios', () => node('with-axios.js')],
+  ['an axios that sends https URLs to the proxy', () => node('with-old-axios.js')],
+  ['got, all at once', () => node('with-got.js')],
+  ["Go's net/http, all at once", () => [goClient]],
+];
+
+before(() => {
+  const env = {
+    ...process.env,
+    GOCACHE: join(scratch, 'go-cache'),
+    GOPATH: join(scratch, 'go'),
+    GOFLAGS: '-mod=mod',
+    CGO_ENABLED: '0',
+  };
+  execFileSync(program('go'), ['build', '-o', goClient, client('main.go')], { env });
+});
+
+const PATHS = Object.keys(ANSWERS);
+const URLS = [`http://${PLAIN_HOST}`, `https://${SECURE_HOST}`].flatMap((site) =>
+  PATHS.map((path) => site + path),
+);
+
+for (const [name, command] of CLIENTS) {
+  test(`${name} gets every page of a site in trouble`, LIMIT, async (t) => {
+    const { origin, config } = await startRig(t);
+    const lines = await runClient(t, config, [...command(), ...URLS]);
+    assert.deepEqual(byUrl(lines), byUrl(URLS.map(rightLine)));
+    for (const url of URLS) assertAnswers(origin, url);
+    for (const hit of origin.hits) assertNothingOfOurs(hit);
+  });
+}
+
+test('a throttled program stops another one on the same host, and on no other', LIMIT, async (t) => {
+  const { origin, config } = await startRig(t);
+  const script = '"$0" "$1" & "$0" "$2" "$3" & wait';
+  const urls = [
+    `http://${PLAIN_HOST}/throttled`,
+    `http://${PLAIN_HOST}/plain`,
+    `http://${SECURE_HOST}/plain`,
+  ];
+  const lines = await runClient(t, config, ['sh', '-c', script, client('curl.sh'), ...urls]);
+  assert.equal(lines.length, urls.length);
+  assertPauses(origin, PLAIN_HOST);
+});
+
+const rightLine = (url: string): Line => ({
+  url,
+  status: 200,
+  sha256: digestOf(new URL(url).pathname),
+});
+
+const byUrl = (lines: readonly Line[]): readonly Line[] =>
+  [...lines].sort((a, b) => a.url.localeCompare(b.url));
+
+/** Exactly the requests that were needed, and each retry from the address that its reason calls for. */
+function assertAnswers(origin: TestOrigin, url: string): void {
+  const { host, pathname } = new URL(url);
+  const [first, second, ...rest] = origin.hits.filter((hit) => hit.url === url);
+  const seen = [first, second, ...rest].flatMap((hit) => hit?.answer ?? []);
+  assert.deepEqual(seen, ANSWERS[pathname], url);
+  switch (first?.answer) {
+    case 'throttled':
+      assert.equal(second?.exit, first.exit, `${url} was asked again from another address`);
+      return assertPauses(origin, host);
+    case 'blocked':
+    case 'challenged':
+      return assert.notEqual(second?.exit, first.exit, `${url} was asked again from there`);
+    case 'moved':
+      return assert.ok(origin.hits.some((hit) => hit.url.endsWith(`${host}${LANDING}`)));
+    case 'page':
+    case 'reset':
+    case 'cut':
+    case undefined:
+  }
+}
+
+/** Nobody asks the host while it wants to be left alone. */
+function assertPauses(origin: TestOrigin, host: string): void {
+  const hits = origin.hits.filter((hit) => new URL(hit.url).host === host);
+  for (const { at } of hits.filter((hit) => hit.answer === 'throttled')) {
+    const early = hits.filter(
+      (hit) => hit.at > at + UNDER_WAY_MS && hit.at < at + RETRY_AFTER_S * 1000,
+    );
+    assert.deepEqual(
+      early.map((hit) => `${hit.url} after ${hit.at - at} ms`),
+      [],
+    );
+  }
+}
+
+function assertNothingOfOurs({ url, rawHeaders }: Hit): void {
+  const names = rawHeaders.filter((_, index) => index % 2 === 0);
+  assert.deepEqual(
+    names.filter((name) => /^(forbear-|proxy-)/i.test(name)),
+    [],
+    url,
+  );
+}
