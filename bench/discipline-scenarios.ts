@@ -19,13 +19,14 @@ export type Work =
   | { readonly kind: 'flows'; readonly flows: number; readonly steps: number };
 
 export const WORKERS = 20;
-const SEED = 20;
 const EXITS = 200;
 const BURNED_SHARE = 0.3;
+const LATENCY_MS = 80;
 
-/** The six trials; `scale` shrinks their worklists and spans. */
-export function scenarios(scale = 1): readonly Scenario[] {
+/** The six trials; `scale` shrinks their worklists and spans, `seed` decides which exits are burned and what fails. */
+export function scenarios({ scale, seed }: { scale: number; seed: number }): readonly Scenario[] {
   const scaled = (n: number) => Math.round(n * scale);
+  const burned = burnedExits(seed);
   return [
     limited('one address under a limit', scaled(500), {
       exits: 1,
@@ -35,7 +36,9 @@ export function scenarios(scale = 1): readonly Scenario[] {
       exits: EXITS,
       site: { wholeSite: { ratePerSecond: 30, burst: 30, retryAfterMs: 1000, burnAbove: 8 } },
     }),
-    trial('30 % of the exits burned beforehand', pages(scaled(1200)), { burned: isBurned }),
+    trial('30 % of the exits burned beforehand', pages(scaled(1200)), {
+      burned: (address) => burned.has(address),
+    }),
     trial('an outage of 8 s', pages(scaled(2000)), {
       outage: { afterServed: scaled(800), lastsMs: scaled(8000) },
     }),
@@ -45,28 +48,27 @@ export function scenarios(scale = 1): readonly Scenario[] {
       { perAddress: { ratePerSecond: 2, burst: 4, retryAfterMs: 1000 }, faultRatio: 0.03 },
     ),
     trial('4 % isolated faults', pages(scaled(1500)), { faultRatio: 0.04 }),
-  ].map((scenario, n) => ({ ...scenario, number: n + 1 }));
+  ].map(({ site, ...scenario }, n) => ({
+    ...scenario,
+    number: n + 1,
+    site: { seed, latencyMs: LATENCY_MS, ...site },
+  }));
 }
 
-function trial(
-  name: string,
-  work: Work,
-  site: Omit<SiteOptions, 'seed' | 'latencyMs'>,
-): Omit<Scenario, 'number'> {
-  return {
-    name,
-    work,
-    exits: EXITS,
-    idealMs: undefined,
-    site: { seed: SEED, latencyMs: 80, ...site },
-  };
+/** A scenario before it has its number and its seed. */
+type Trial = Omit<Scenario, 'number' | 'site'> & {
+  readonly site: Omit<SiteOptions, 'seed' | 'latencyMs'>;
+};
+
+function trial(name: string, work: Work, site: Trial['site']): Trial {
+  return { name, work, exits: EXITS, idealMs: undefined, site };
 }
 
 function limited(
   name: string,
   count: number,
   { exits, site }: { exits: number; site: Pick<SiteOptions, 'perAddress' | 'wholeSite'> },
-): Omit<Scenario, 'number'> {
+): Trial {
   const limit = site.wholeSite ?? site.perAddress;
   const { ratePerSecond = 1, burst = 0 } = limit ?? {};
   const idealMs = (1000 * (count - burst)) / ratePerSecond;
@@ -77,13 +79,9 @@ function pages(count: number): Work {
   return { kind: 'pages', pages: count };
 }
 
-const burned = new Set(
-  Array.from({ length: EXITS }, (_, n) => n)
-    .sort((a, b) => chance('burned', a) - chance('burned', b))
-    .slice(0, EXITS * BURNED_SHARE)
-    .map(exitAddress),
-);
-
-function isBurned(address: string): boolean {
-  return burned.has(address);
+function burnedExits(seed: number): ReadonlySet<string> {
+  const exits = Array.from({ length: EXITS }, (_, n) => exitAddress(n));
+  const roll = (address: string) => chance(seed, 'burned', address);
+  const shuffled = exits.toSorted((a, b) => roll(a) - roll(b));
+  return new Set(shuffled.slice(0, EXITS * BURNED_SHARE));
 }

@@ -1,6 +1,7 @@
 // Does discipline pay? Two loops as scrapers write them, and a client without any retries behind the proxy, against
 // sites that limit, ban and fail. Prints a markdown table; the exit status is 1 if a promise was broken.
-// Flags: --only 1,4  --quick (a fifth of the work, for a first look)  --clients naive,jitter,forbear  --json  --logs FOLDER
+// Flags: --only 1,4  --quick (a fifth of the work, for a first look)  --clients naive,jitter,forbear  --seed N  --json
+// --logs FOLDER (what the proxy says in each scenario)
 import { parseArgs } from 'node:util';
 import type { Gateway } from '../test/support/gateway.ts';
 import { type ClientName, checks, type Row, table, verdict } from './discipline-report.ts';
@@ -15,6 +16,7 @@ const { values: flags } = parseArgs({
     quick: { type: 'boolean', default: false },
     clients: { type: 'string' },
     json: { type: 'boolean', default: false },
+    seed: { type: 'string', default: '20' },
     logs: { type: 'string' },
   },
 });
@@ -43,7 +45,7 @@ async function measured(): Promise<Row[]> {
   const rows: Row[] = [];
   const numbers = flags.only?.split(',').map(Number);
   const clients = flags.clients?.split(',') ?? Object.keys(CLIENTS);
-  for (const scenario of scenarios(flags.quick ? 0.2 : 1)) {
+  for (const scenario of scenarios({ scale: flags.quick ? 0.2 : 1, seed: Number(flags.seed) })) {
     if (numbers && !numbers.includes(scenario.number)) continue;
     for (const key of clients) {
       const [client, open] = CLIENTS[key] ?? unknown(key);

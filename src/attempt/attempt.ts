@@ -7,6 +7,7 @@ import { createDial, type Dial, type Resolve } from './dial.ts';
 import { type Broken, broken } from './failure.ts';
 import type { Guard } from './guard.ts';
 import { Meter } from './meter.ts';
+import { withinPatience } from './patience.ts';
 import { peek } from './peek.ts';
 import { failedAttempt, LiveReceived } from './received.ts';
 import { type Plan, planOf, requestOf } from './request.ts';
@@ -47,19 +48,16 @@ export function createAttempts(o: {
   };
   return {
     attempt: (exchange, route) => {
-      const plan = planOf(exchange, route);
-      return tryOnce({
-        clock,
-        dial,
-        track,
-        connections,
-        exchange,
-        route,
-        plan,
-        meter: new Meter(),
+      const meter = new Meter();
+      return withinPatience(exchange, { clock, meter }, (bounded) => {
+        const plan = planOf(bounded, route);
+        return tryOnce({ clock, dial, track, connections, exchange: bounded, route, plan, meter });
       });
     },
-    openTunnel: (exchange, route) => openTunnel({ clock, dial, track, exchange, route }),
+    openTunnel: (exchange, route) =>
+      withinPatience(exchange, { clock, meter: new Meter() }, (bounded) =>
+        openTunnel({ clock, dial, track, exchange: bounded, route }),
+      ),
     retire: (routeId) => connections.retire(routeId),
     close() {
       connections.close();

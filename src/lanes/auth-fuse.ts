@@ -1,12 +1,13 @@
 import type { Fuse, FuseState } from '../core/fuse.ts';
 import { fuseState, newFuse, recordAuth } from '../core/fuse.ts';
 import type { Policy, ProbePolicy } from '../core/policy.ts';
+import type { Exchange } from '../exchange/ports.ts';
 import type { AuthSign } from './showing.ts';
 
 /** What a one-time question to the user's probe URL found. */
 export type Finding = 'credentials' | 'all_well' | 'unreachable';
-/** Asks the user's probe URL once; may reject, which counts as `unreachable`. */
-export type Probe = (probe: ProbePolicy) => Promise<Finding>;
+/** Asks the user's probe URL once, with the refused exchange's credentials; may reject, which counts as `unreachable`. */
+export type Probe = (probe: ProbePolicy, refused: Exchange) => Promise<Finding>;
 
 export interface FuseReport {
   readonly state: 'blown' | 'mended';
@@ -35,7 +36,8 @@ export class AuthFuse {
   }
 
   /** Returns whether the fuse blew by this. */
-  record(credential: string, sign: AuthSign, now: number, policy: Policy): boolean {
+  record(credential: string, sign: AuthSign, now: number, exchange: Exchange): boolean {
+    const { policy } = exchange;
     if (policy.authFuse === 0 || sign.kind === 'nothing') return false;
     if (sign.kind === 'passed') {
       this.#mend(credential, now, policy, undefined);
@@ -56,7 +58,7 @@ export class AuthFuse {
       this.#reported.delete(oldest);
     }
     this.#report({ state: 'blown', finding: undefined });
-    void this.#ask(credential, now, policy);
+    void this.#ask(credential, now, exchange);
     return true;
   }
 
@@ -71,10 +73,13 @@ export class AuthFuse {
   }
 
   /** One question at a time: several credentials that fail together are one reason to ask. */
-  async #ask(credential: string, now: number, policy: Policy): Promise<void> {
-    if (!this.#probe || !policy.probe || this.#probing) return;
+  async #ask(credential: string, now: number, exchange: Exchange): Promise<void> {
+    const { policy } = exchange;
+    const probe = this.#probe;
+    const ask = policy.probe;
+    if (!probe || !ask || this.#probing) return;
     this.#probing = true;
-    const finding = await found(this.#probe, policy.probe);
+    const finding = await found(() => probe(ask, exchange));
     this.#probing = false;
     // A good reply may have mended it while the question was out.
     if (!this.#reported.has(credential)) return;
@@ -83,9 +88,9 @@ export class AuthFuse {
   }
 }
 
-async function found(probe: Probe, policy: ProbePolicy): Promise<Finding> {
+async function found(ask: () => Promise<Finding>): Promise<Finding> {
   try {
-    return await probe(policy);
+    return await ask();
   } catch {
     return 'unreachable';
   }

@@ -241,7 +241,7 @@ export class Health {
       if (this.#struck.has(exchange)) return false;
       this.#struck.add(exchange);
     }
-    return this.#fuse.record(credential, sign, now, exchange.policy);
+    return this.#fuse.record(credential, sign, now, exchange);
   }
 
   #announcePause(now: number): void {

@@ -59,7 +59,7 @@ export function awaitOpening(socket: Socket, patience: Patience): Promise<Openin
 }
 
 /** What the first bytes are. `hello`: a ClientHello that is not whole yet; `undecided`: too few of them. */
-export function judgeOpening(bytes: Buffer): 'tls' | 'http' | 'blind' | 'hello' | 'undecided' {
+function judgeOpening(bytes: Buffer): 'tls' | 'http' | 'blind' | 'hello' | 'undecided' {
   if (bytes.length === 0) return 'undecided';
   if (bytes[0] === HANDSHAKE) return isWholeHello(bytes) ? 'tls' : 'hello';
   const start = bytes.toString('latin1', 0, 24);

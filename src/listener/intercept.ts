@@ -87,7 +87,7 @@ function isOpened({ address, caller }: Connect, { deps, distrust }: Gate): boole
 }
 
 /** Whether the rules let a host's TLS be opened. */
-export function mayOpen({ mode, only, except }: InterceptConfig, host: string): boolean {
+function mayOpen({ mode, only, except }: InterceptConfig, host: string): boolean {
   if (mode === 'none' || except.some((glob) => hostGlobMatches(glob, host))) return false;
   return only.length === 0 || only.some((glob) => hostGlobMatches(glob, host));
 }

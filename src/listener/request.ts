@@ -116,7 +116,7 @@ function bodyLength(raw: RawHeaders): number | undefined {
 }
 
 /** The address of the client's end; an IPv4 client of an IPv6 socket is the same client. */
-export function peerOf(line: Line): string {
+function peerOf(line: Line): string {
   return (line.raw.remoteAddress ?? 'unknown').replace(/^::ffff:(?=\d+\.)/, '');
 }
 

@@ -22,7 +22,10 @@ const goClient = join(scratch, 'go-client');
 // Debian's Python has Debian's packages; another one may come first on PATH.
 const python = (script: string) => [program('python3', ['/usr/bin']), client(script)];
 const node = (script: string) => [process.execPath, client(script)];
-const shell = (script: string, needs: string) => [program(needs) && 'sh', client(script)];
+const shell = (script: string, needs: string) => {
+  program(needs);
+  return ['sh', client(script)];
+};
 
 const CLIENTS: readonly (readonly [name: string, command: () => readonly string[]])[] = [
   ['curl', () => shell('curl.sh', 'curl')],
@@ -67,18 +70,22 @@ for (const [name, command] of CLIENTS) {
   });
 }
 
-test('a throttled program stops another one on the same host, and on no other', LIMIT, async (t) => {
-  const { origin, config } = await startRig(t);
-  const script = '"$0" "$1" & "$0" "$2" "$3" & wait';
-  const urls = [
-    `http://${PLAIN_HOST}/throttled`,
-    `http://${PLAIN_HOST}/plain`,
-    `http://${SECURE_HOST}/plain`,
-  ];
-  const lines = await runClient(t, config, ['sh', '-c', script, client('curl.sh'), ...urls]);
-  assert.equal(lines.length, urls.length);
-  assertPauses(origin, PLAIN_HOST);
-});
+test(
+  'a throttled program stops another one on the same host, and on no other',
+  LIMIT,
+  async (t) => {
+    const { origin, config } = await startRig(t);
+    const script = '"$0" "$1" & "$0" "$2" "$3" & wait';
+    const urls = [
+      `http://${PLAIN_HOST}/throttled`,
+      `http://${PLAIN_HOST}/plain`,
+      `http://${SECURE_HOST}/plain`,
+    ];
+    const lines = await runClient(t, config, ['sh', '-c', script, client('curl.sh'), ...urls]);
+    assert.equal(lines.length, urls.length);
+    assertPauses(origin, PLAIN_HOST);
+  },
+);
 
 const rightLine = (url: string): Line => ({
   url,
@@ -98,12 +105,15 @@ function assertAnswers(origin: TestOrigin, url: string): void {
   switch (first?.answer) {
     case 'throttled':
       assert.equal(second?.exit, first.exit, `${url} was asked again from another address`);
-      return assertPauses(origin, host);
+      assertPauses(origin, host);
+      return;
     case 'blocked':
     case 'challenged':
-      return assert.notEqual(second?.exit, first.exit, `${url} was asked again from there`);
+      assert.notEqual(second?.exit, first.exit, `${url} was asked again from there`);
+      return;
     case 'moved':
-      return assert.ok(origin.hits.some((hit) => hit.url.endsWith(`${host}${LANDING}`)));
+      assert.ok(origin.hits.some((hit) => hit.url.endsWith(`${host}${LANDING}`)));
+      return;
     case 'page':
     case 'reset':
     case 'cut':

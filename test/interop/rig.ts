@@ -80,3 +80,30 @@ export async function runClient(
     .filter((line) => line.startsWith('{"url"'))
     .map((line) => JSON.parse(line));
 }
+
+/** A reply as curl shows it. */
+export interface Answer {
+  readonly status: number;
+  readonly head: string;
+  readonly body: string;
+  /** The value of a field, empty where there is none. */
+  field(name: string): string;
+}
+
+/** Asks for one URL with `curl -i`, also for loopback, by `forbear run`. */
+export async function ask(t: TestContext, config: string, url: string): Promise<Answer> {
+  // The head of a CONNECT is not the reply.
+  const curl = ['curl', '--silent', '--show-error', '--include', '--suppress-connect-headers', url];
+  const args = ['run', '--config', config, '--no-proxy', '', '--', ...curl];
+  const { closed, printed } = spawnForbear(t, args);
+  assert.deepEqual(await closed, [0, null], printed.text);
+  const text = printed.text.slice(printed.text.indexOf('HTTP/'));
+  const end = text.indexOf('\r\n\r\n');
+  const head = text.slice(0, end);
+  return {
+    status: Number(head.split(' ')[1]),
+    head,
+    body: text.slice(end + 4),
+    field: (name) => new RegExp(`^${name}: *(.*)$`, 'im').exec(head)?.[1]?.trim() ?? '',
+  };
+}

@@ -119,7 +119,7 @@ function send(answer: Answer, path: string, response: ServerResponse): void {
     case 'throttled':
       return void response.writeHead(429, { 'Retry-After': RETRY_AFTER_S }).end('Slow down');
     case 'reset':
-      response.socket?.resetAndDestroy();
+      response.socket?.destroy();
       return;
     case 'cut': {
       const body = page(path);
