@@ -95,8 +95,9 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     async drain() {
       listener.stopAccepting();
       lanes.close();
-      const quiet = () => running.size === 0 && listener.openConnections() === 0;
-      await until(quiet, config.drainMs, systemClock);
+      await until(() => running.size === 0, config.drainMs, systemClock);
+      // The last bytes of the last replies are still on their way; idle clients need not be waited for.
+      await until(() => listener.openConnections() === 0, LAST_BYTES_MS, systemClock);
     },
     async stop() {
       lanes.close();
@@ -171,6 +172,7 @@ function trackRunning(bus: Bus, heartbeats: Heartbeats): ReadonlyMap<Exchange, (
 }
 
 const LOOK_EVERY_MS = 50;
+const LAST_BYTES_MS = 500;
 
 /** Waits until something holds, at most `limitMs`. */
 async function until(holds: () => boolean, limitMs: number, clock: Clock): Promise<void> {

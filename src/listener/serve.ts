@@ -108,6 +108,9 @@ async function carry(visit: Visit, asked: Asked, deps: ListenerDeps): Promise<vo
     const { signal } = controller;
     const exchange = newExchange({ ...asked, body, policy, lane, signal }, deps);
     await conduct(exchange, { visit, body, asked }, deps);
+  } catch (error) {
+    leave(); // What the exchange still held is let go, whatever broke.
+    throw error;
   } finally {
     line.running.delete(leave);
     body.release();

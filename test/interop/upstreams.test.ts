@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { scratch } from '../support/forbear-process.ts';
 import { freePort, program, startServer } from '../support/programs.ts';
 import { digestOf, startOrigin } from '../support/test-origin.ts';
-import { type Answer, ask, client, runClient, siteCa, writeConfig } from './rig.ts';
+import { ask, client, runClient, siteCa, writeConfig } from './rig.ts';
 
 const LIMIT = { timeout: 90_000 };
 const USER = 'buyer';
@@ -54,7 +54,10 @@ for (const { name, scheme, start } of PROXIES) {
     const { hits, urls } = await startSite(t);
     for (const each of urls) {
       const answer = await ask(t, through(url(port, 'wrong-one')), each);
-      assertProblem(answer, 'upstream_auth', 'proxy_configuration_error');
+      assert.equal(answer.status, 502, answer.head);
+      assert.equal(answer.field('content-type'), 'application/problem+json');
+      assert.equal(answer.field('forbear-verdict'), 'account/upstream_auth');
+      assert.match(answer.field('proxy-status'), /^forbear; *error=proxy_configuration_error/);
       assert.doesNotMatch(answer.body + answer.head, /wrong-one/);
     }
     assert.equal(hits.length, 0);
@@ -66,8 +69,13 @@ for (const { name, scheme, start } of PROXIES) {
     const closed = await freePort();
     for (const each of [`http://127.0.0.1:${closed}/`, `https://127.0.0.1:${closed}/`]) {
       const answer = await ask(t, through(url(port)), each);
-      assert.equal(answer.status, 502, answer.head);
-      assert.match(answer.field('proxy-status'), /error=\w+/);
+      // Plain HTTP may bring the upstream's own page, marked; inside TLS only ours can be told.
+      assert.ok(answer.status >= 500, answer.head);
+      assert.match(
+        answer.field('proxy-status'),
+        /error=(destination_unavailable|connection_refused)/,
+      );
+      assert.match(answer.field('forbear-verdict'), /^(route|host)\//);
     }
   });
 
@@ -88,13 +96,6 @@ async function startSite(t: TestContext) {
   const { httpPort, httpsPort, hits } = await startOrigin(t, siteCa());
   const sites = [`http://127.0.0.1:${httpPort}`, `https://localhost:${httpsPort}`];
   return { hits, urls: sites.map((site) => `${site}/throttled`) };
-}
-
-function assertProblem(answer: Answer, reason: string, error: string): void {
-  assert.equal(answer.status, 502, answer.head);
-  assert.equal(answer.field('content-type'), 'application/problem+json');
-  assert.equal(JSON.parse(answer.body).reason, reason);
-  assert.match(answer.field('proxy-status'), new RegExp(`forbear; *error=${error}`));
 }
 
 const isOurs = (text: string): boolean => /^(forbear|proxy)-/i.test(text);

@@ -8,7 +8,16 @@ import { gzipSync } from 'node:zlib';
 import type { TestCa } from './test-ca.ts';
 
 /** How a page misbehaves, or that it does not. */
-type Answer = 'page' | 'moved' | 'throttled' | 'reset' | 'cut' | 'blocked' | 'challenged';
+type Answer =
+  | 'page'
+  | 'moved'
+  | 'throttled'
+  | 'reset'
+  | 'cut'
+  | 'blocked'
+  | 'challenged'
+  | 'missing'
+  | 'silent';
 
 /** One request as the origin saw it. */
 export interface Hit {
@@ -42,6 +51,9 @@ export const ANSWERS: Readonly<Record<string, readonly Answer[]>> = {
   '/blocked': ['blocked', 'page'],
   '/challenged': ['challenged', 'page'],
 };
+
+/** Pages that never are any good. */
+const HOPELESS: Readonly<Record<string, Answer>> = { '/missing': 'missing', '/silent': 'silent' };
 
 /** Where `/moved` leads. */
 export const LANDING = '/landed';
@@ -94,13 +106,13 @@ class TroubledSite {
   }
 
   #next(url: string, path: string, exit: string): Answer {
-    const [first = 'page'] = ANSWERS[path] ?? [];
+    const [first = HOPELESS[path] ?? 'page'] = ANSWERS[path] ?? [];
     if (first === 'blocked' || first === 'challenged') {
       const refused = this.#refused.get(url) ?? exit;
       this.#refused.set(url, refused);
       return refused === exit ? first : 'page';
     }
-    if (first === 'moved') return first;
+    if (first === 'moved' || path in HOPELESS) return first;
     const again = this.#done.has(url);
     this.#done.add(url);
     return again ? 'page' : first;
@@ -131,6 +143,10 @@ function send(answer: Answer, path: string, response: ServerResponse): void {
       return void response.writeHead(403).end('<h1>Forbidden</h1>');
     case 'challenged':
       return void response.end(CHALLENGE);
+    case 'missing':
+      return void response.writeHead(404).end('<h1>Not found</h1>');
+    case 'silent':
+      return;
   }
 }
 
