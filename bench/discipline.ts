@@ -16,7 +16,7 @@ const { values: flags } = parseArgs({
     quick: { type: 'boolean', default: false },
     clients: { type: 'string' },
     json: { type: 'boolean', default: false },
-    seed: { type: 'string', default: '20' },
+    seed: { type: 'string', default: '1' },
     logs: { type: 'string' },
   },
 });

@@ -30,7 +30,10 @@ export async function throughForbear(
     const file = createWriteStream(join(log.folder, `forbear-${log.name}.log`));
     for (const stream of [child.stdout, child.stderr]) stream.pipe(file, { end: false });
   }
-  const proxyPort = await listening(child.stdout, child.stderr, closed);
+  const remove = () => rmSync(home, { recursive: true, force: true });
+  const proxyPort = await listening(child.stdout, child.stderr, closed).finally(() => {
+    if (child.exitCode !== null) remove();
+  });
   const agent = new Agent({ keepAlive: true });
   return {
     async get(wish, signal) {
@@ -47,7 +50,7 @@ export async function throughForbear(
       agent.destroy();
       child.kill('SIGKILL');
       await closed;
-      rmSync(home, { recursive: true, force: true });
+      remove();
     },
   };
 }

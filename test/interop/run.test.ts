@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { startExit } from '../support/exit-proxy.ts';
 import { spawnForbear } from '../support/forbear-process.ts';
 import { program } from '../support/programs.ts';
+import { until } from '../support/raw-server.ts';
 import { type Hit, startOrigin } from '../support/test-origin.ts';
 import { client, PLAIN_HOST, runClient, siteCa, startRig, writeConfig } from './rig.ts';
 
@@ -58,16 +59,15 @@ test("curl's own status is passed on", LIMIT, async (t) => {
 });
 
 test('SIGTERM reaches a scraper that waits for a reply, and ends both', LIMIT, async (t) => {
-  const { config } = await startRig(t);
+  const { config, origin } = await startRig(t);
   const script = [
     'import os, signal, sys, urllib.request',
     'signal.signal(signal.SIGTERM, lambda *_: (print("told", flush=True), os._exit(7)))',
-    'print("asking", flush=True)',
     'urllib.request.urlopen(sys.argv[1]).read()',
   ].join('\n');
   const command = [program('python3', ['/usr/bin']), '-c', script, `http://${PLAIN_HOST}/silent`];
   const { child, closed, printed } = spawnForbear(t, ['run', '--config', config, '--', ...command]);
-  await printed.until(/asking/);
+  await until(() => origin.hits.length === 1);
   child.kill('SIGTERM');
   assert.deepEqual(await closed, [7, null], printed.text);
   assert.match(printed.text, /told/);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -104,6 +104,7 @@ async function startSquid(t: TestContext, port: number): Promise<void> {
   // Squid gives up root, so its folder must be open to others.
   const folder = mkdtempSync(join(tmpdir(), 'forbear-squid-'));
   chmodSync(folder, 0o777);
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   const hash = execFileSync(program('openssl'), ['passwd', '-apr1', PASSWORD], {
     encoding: 'utf8',
   });
