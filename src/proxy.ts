@@ -5,7 +5,9 @@ import { createGuard } from './attempt/guard.ts';
 import { type Clock, systemClock, systemRandom, wallTime } from './clock.ts';
 import type { Config } from './config/config.ts';
 import { policyFor } from './config/resolve.ts';
+import { createEvidence } from './exchange/evidence.ts';
 import { createHeartbeats, type Heartbeats } from './exchange/heartbeat.ts';
+import { LocalNetwork } from './exchange/network.ts';
 import type { Exchange } from './exchange/ports.ts';
 import { probeCredentials } from './exchange/probe.ts';
 import { type Deps, runExchange } from './exchange/run.ts';
@@ -61,14 +63,17 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     hash,
     retire: (routeId) => wires.current.retire(routeId),
   });
+  const network = new LocalNetwork(shared);
   const lanes = createLanes({
     ...shared,
+    network,
     probe: (ask, refused) => probeCredentials(ask, refused, deps),
   });
   const deps: Deps = {
     ...shared,
     wall: wallTime,
     tools: judgeTools,
+    evidence: createEvidence({ ...shared, network, upstreams: () => config.upstreams.length }),
     routes,
     laneFor: (exchange) => lanes.laneFor(exchange, exchange.lane),
     attempt: (exchange, route) => wires.current.attempt(exchange, route),

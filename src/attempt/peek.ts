@@ -29,6 +29,9 @@ async function look(incoming: Incoming, head: ReplyHead, exchange: Exchange): Pr
   const { inspect } = exchange.policy;
   if (exchange.method === 'HEAD' || head.status === 204 || head.status === 304)
     return { kind: 'none' };
+  // The rest of a body was judged by its beginning, and its coding cannot be taken off from the middle.
+  if (head.status === 206 && fieldValue(exchange.rawHeaders, 'if-range') !== undefined)
+    return { kind: 'unseen' };
   const contentType = fieldValue(head.rawHeaders, 'content-type');
   const type = mediaType(contentType);
   const endless = type !== undefined && ENDLESS.has(type);

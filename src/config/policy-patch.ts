@@ -22,6 +22,7 @@ export function toPatch(keys: PolicyKeys): PolicyPatch {
       types: k.types,
     })),
     softBlocks: section(keys.soft_blocks, (k) => ({ markers: k.markers, learned: k.learned })),
+    controlRequests: keys.control_requests,
     authFuse: keys.auth_fuse,
     probe: keys.probe as PolicyPatch['probe'],
     heartbeatMs: keys.heartbeat,

@@ -53,6 +53,11 @@ const fields = {
   ),
   inspect: policyGroups.inspect,
   soft_blocks: policyGroups.soft_blocks,
+  control_requests: setting(
+    flag,
+    true,
+    'An address with a good record is ejected for a bare 403 only if the same request succeeds over another address.',
+  ),
   auth_fuse: setting(
     whole({ min: 0 }),
     3,
@@ -65,9 +70,7 @@ const fields = {
   ),
   heartbeat: setting(duration, '15s', 'How often a waiting exchange says so in the log.'),
   dead_letters: policyGroups.dead_letters,
-  resume_downloads: setting(flag, true, 'A download that broke off goes on where it ended.', {
-    quiet: true,
-  }),
+  resume_downloads: setting(flag, true, 'A download that broke off goes on where it ended.'),
   annotate: setting(
     flag,
     true,

@@ -1,5 +1,6 @@
+import { nothingSeen, type Sighting } from './diagnose.ts';
 import { isEmpty, type Unmet, unmetExpectation } from './expect.ts';
-import { failureVerdict } from './failures.ts';
+import { failureVerdict, silenceVerdict } from './failures.ts';
 import { type Found, findMarker } from './find-marker.ts';
 import { pathPattern } from './path-pattern.ts';
 import type { Policy } from './policy.ts';
@@ -35,6 +36,8 @@ export interface Judge {
   readonly routeId: string;
   /** Addresses that met a 403 on this lane and path pattern lately, without this reply's. */
   readonly blockedAddresses: readonly string[];
+  /** What was seen around an attempt that failed; without it nothing is known about anybody. */
+  readonly seen?: Sighting;
   readonly tools: {
     countCss(html: string, selector: string): number;
     matches(pattern: string, text: string): boolean;
@@ -43,14 +46,14 @@ export interface Judge {
 
 /** Judges a reply: whose fault is it? The first evidence that speaks decides. Pure; never throws. */
 export function classify(reply: Reply, judge: Judge): Verdict {
-  if (reply.kind === 'failure') return failureVerdict(reply, judge.nowWall);
+  if (reply.kind === 'failure') return failureVerdict(reply, judge.nowWall, judge.seen);
   return (
     ruledVerdict(reply, judge) ??
     upstreamError(reply, judge.nowWall) ??
     markedVerdict(reply, judge) ??
     rateVerdict(reply, judge) ??
     statusVerdict(reply, judge) ??
-    bodyVerdict(reply) ??
+    bodyVerdict(reply, judge) ??
     expectVerdict(reply, judge) ??
     goodVerdict(reply, judge)
   );
@@ -154,11 +157,12 @@ function persistentBlock({ policy, request, ...judge }: Judge): Verdict | undefi
 }
 
 /** A body that is not whole. An unreadable coding is the site's own doing and the client's to handle. */
-function bodyVerdict({ body }: ResponseReply): Verdict | undefined {
+function bodyVerdict({ body }: ResponseReply, { seen }: Judge): Verdict | undefined {
   if (body.kind !== 'seen') return undefined;
   const { end, coding, receivedBytes } = body;
   if (end === 'stalled') {
-    return transient('slow', { kind: 'body', finding: 'stalled', receivedBytes });
+    const evidence = { kind: 'body', finding: 'stalled', receivedBytes } as const;
+    return silenceVerdict(evidence, seen ?? nothingSeen);
   }
   if (end === 'cut_short') {
     return transient('truncated', { kind: 'body', finding: 'cut_short', receivedBytes });

@@ -1,5 +1,5 @@
 import type { Stop } from './action.ts';
-import { explain, explainStop, sight } from './explain.ts';
+import { explainStop, explainVerdict, sight } from './explain.ts';
 import { fieldValue } from './fields.ts';
 import type { FailureCode, FailureReply, Phase, Reply, Verdict } from './verdict.ts';
 
@@ -197,9 +197,7 @@ const FAILURE_TOKENS: Record<Exclude<FailureCode, 'timeout'>, string> = {
 
 function detailFor({ verdict, stop }: Ending): string {
   if (stop === undefined) {
-    return verdict === undefined
-      ? 'Something broke inside the proxy.'
-      : explain(verdict, { kind: 'deliver' });
+    return verdict === undefined ? 'Something broke inside the proxy.' : explainVerdict(verdict);
   }
   if (verdict === undefined) return sentence(explainStop(stop));
   return `${sentence(sight(verdict.evidence))} ${sentence(explainStop(stop))}`;

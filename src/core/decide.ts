@@ -106,10 +106,17 @@ function afterAccount(
   return { kind: 'wait', ledger: 'account', delayMs, charged: false };
 }
 
+/** Whoever waits for the network is held back by all lanes' common pause, and must be at hand when it ends. */
+const MOST_NETWORK_WAIT_MS = 2_000;
+
 /** Our own overload or our own network: nobody else pays, not even the budget. */
-function afterSelf(_: SelfVerdict, progress: Progress, policy: Policy): Wait | Fail {
+function afterSelf({ reason }: SelfVerdict, progress: Progress, policy: Policy): Wait | Fail {
   const stop = notRepeatable(progress);
-  return stop ? fail(stop) : backOff('self', progress, policy, false);
+  if (stop) return fail(stop);
+  if (reason === 'overrun') return backOff('self', progress, policy, false);
+  const delayMs = Math.min(ownBackoff(progress, policy), MOST_NETWORK_WAIT_MS);
+  if (!fits(delayMs, progress)) return fail('patience_exceeded');
+  return { kind: 'wait', ledger: 'self', delayMs, charged: false };
 }
 
 /** The first question before any repetition: may this request go out again at all? */

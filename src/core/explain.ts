@@ -6,6 +6,11 @@ export function explain(verdict: Verdict, action: Action): string {
   return `${capital(sight(verdict.evidence))}: ${blame(verdict)}; ${deed(action)}.`;
 }
 
+/** What was seen, and whose fault it is, where nothing more follows. */
+export function explainVerdict(verdict: Verdict): string {
+  return `${capital(sight(verdict.evidence))}: ${blame(verdict)}.`;
+}
+
 /** What a verdict rests on, in words. */
 export function sight(evidence: Evidence): string {
   switch (evidence.kind) {

@@ -1,3 +1,4 @@
+import { diagnose, nothingSeen, type Sighting } from './diagnose.ts';
 import { upstreamRefusal } from './upstream-errors.ts';
 import type {
   ClientReason,
@@ -9,10 +10,15 @@ import type {
   Verdict,
 } from './verdict.ts';
 
-/** Judges an attempt that brought no response. Without a record of the route and the lane a silence is the site's: wait. */
-export function failureVerdict(reply: FailureReply, nowWall: number): Verdict {
+/** Judges an attempt that brought no response, in the light of what was seen around it. */
+export function failureVerdict(
+  reply: FailureReply,
+  nowWall: number,
+  seen: Sighting = nothingSeen,
+): Verdict {
   if (reply.upstreamReply !== undefined) return upstreamRefusal(reply.upstreamReply, nowWall);
   const evidence = evidenceOf(reply);
+  if (seen.network === 'out' && isExcused(reply)) return self('local_network', evidence);
   switch (reply.code) {
     case 'certificate':
       // An https upstream's bad certificate is that upstream's; the site's is the same over every route.
@@ -50,7 +56,7 @@ export function failureVerdict(reply: FailureReply, nowWall: number): Verdict {
     case 'tls':
       return ofUpstream(reply)
         ? route('unreachable', 'everywhere', evidence)
-        : siteFailure(reply, evidence);
+        : siteFailure(reply, evidence, seen);
   }
 }
 
@@ -70,10 +76,44 @@ function ofUpstream({ phase, leg, via }: FailureReply): boolean {
   }
 }
 
+/** Judges a silence after the connection stood: whose it is follows from how everybody else fared meanwhile. */
+export function silenceVerdict(evidence: Evidence, seen: Sighting): Verdict {
+  const diagnosis = diagnose(seen);
+  switch (diagnosis) {
+    case 'slow_route':
+      return route('slow_route', 'everywhere', evidence);
+    case 'slow':
+      return transient('slow', evidence);
+    case 'overrun':
+    case 'local_network':
+      return self(diagnosis, evidence);
+  }
+}
+
+/** What a machine without a network would meet. */
+function isExcused({ code }: FailureReply): boolean {
+  switch (code) {
+    case 'timeout':
+    case 'unreachable':
+    case 'resolver_failed':
+    case 'unresolvable':
+    case 'connection_reset':
+    case 'closed':
+      return true;
+    default:
+      return false;
+  }
+}
+
 /** The site's side went wrong: over `direct` nothing else is between, through an upstream the site is still the likelier. */
-function siteFailure(reply: FailureReply, evidence: Evidence): Verdict {
+function siteFailure(reply: FailureReply, evidence: Evidence, seen: Sighting): Verdict {
   const { code, phase, via } = reply;
-  if (code === 'unresolvable') return client('unresolvable', evidence);
+  if (code === 'unresolvable') {
+    // One more look, shortly after: a resolver that just lost its network says the same.
+    return seen.look === 'first'
+      ? self('local_network', evidence)
+      : client('unresolvable', evidence);
+  }
   if (code === 'unreachable' && via === 'direct') return self('local_network', evidence);
   if (phase === 'resolve') return self('local_network', evidence);
   if (phase === 'dial') {
@@ -81,7 +121,15 @@ function siteFailure(reply: FailureReply, evidence: Evidence): Verdict {
       ? transient('unreachable', evidence)
       : route('unreachable', 'lane', evidence);
   }
-  if (code === 'timeout') return transient('slow', evidence);
+  if (code === 'timeout') return silenceVerdict(evidence, seen);
+  return brokenOff(reply, evidence, seen);
+}
+
+/** A connection that broke off. Too much at once is answered with silence or a status, so `overrun` is not read from it. */
+function brokenOff({ phase, via }: FailureReply, evidence: Evidence, seen: Sighting): Verdict {
+  const diagnosis = diagnose(seen);
+  if (diagnosis === 'slow_route') return route('unreachable', 'everywhere', evidence);
+  if (diagnosis === 'local_network') return self('local_network', evidence);
   const verdict = transient(phase === 'body' ? 'truncated' : 'reset', evidence);
   // On forwarded plain HTTP it is the upstream's socket that broke: either of the two may have done it.
   return via === 'forward' ? { ...verdict, ambiguous: true } : verdict;

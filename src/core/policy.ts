@@ -23,6 +23,8 @@ export interface Policy {
   readonly replayMethods: readonly string[];
   readonly inspect: InspectPolicy;
   readonly softBlocks: { readonly markers: Enforcement; readonly learned: Enforcement };
+  /** An address with a good record is ejected for a bare 403 only if another address is served. */
+  readonly controlRequests: boolean;
   /** Consecutive 401/403 with the same credentials until they are refused locally; 0 turns the fuse off. */
   readonly authFuse: number;
   /** Asked once when the auth fuse blows: is it the credentials, or something else? */

@@ -1,12 +1,34 @@
 import type { Clock, Random } from '../clock.ts';
 import type { Ledger, Progress } from '../core/action.ts';
-import { type Judge, wasUnprocessed } from '../core/classify.ts';
+import { classify, type Judge, wasUnprocessed } from '../core/classify.ts';
 import { fieldValue } from '../core/fields.ts';
+import type { Verdict } from '../core/verdict.ts';
 import type { Attempted } from './ending.ts';
-import type { Exchange, Lane, Route, Routes } from './ports.ts';
+import type { Watch } from './evidence.ts';
+import type { Exchange, Lane, Received, Route, Routes } from './ports.ts';
+
+/** Judges what an attempt brought, in the light of what was seen around it, and lets it count as evidence itself. */
+export function judge(
+  { reply }: Received,
+  watch: Watch,
+  of: { readonly exchange: Exchange; readonly lane: Lane; readonly route: Route },
+  deps: { readonly tools: Judge['tools']; readonly wall: () => number },
+): Verdict {
+  const base = judgeFor(of.exchange, of.lane, of.route, deps);
+  const verdict = classify(
+    reply,
+    needsSighting(reply) ? { ...base, seen: watch.sighting() } : base,
+  );
+  watch.judged(reply, verdict);
+  return verdict;
+}
+
+/** Failures and silences only: what was seen around a good answer does not matter. */
+const needsSighting = (reply: Received['reply']): boolean =>
+  reply.kind === 'failure' || (reply.body.kind === 'seen' && reply.body.end === 'stalled');
 
 /** What `classify` may know besides the reply. */
-export function judgeFor(
+function judgeFor(
   exchange: Exchange,
   lane: Lane,
   route: Route,

@@ -1,11 +1,12 @@
 import type { Clock, Random } from '../clock.ts';
 import type { Action, Ledger } from '../core/action.ts';
-import { classify, type Judge } from '../core/classify.ts';
+import type { Judge } from '../core/classify.ts';
 import { decide } from '../core/decide.ts';
 import { begin, charge, newLedger } from '../core/ledger.ts';
 import type { Emit } from '../telemetry/events.ts';
 import { type Attempted, endOf, gaveUp, interrupted } from './ending.ts';
-import { judgeFor, progressOf } from './judgement.ts';
+import type { Evidence } from './evidence.ts';
+import { judge, progressOf } from './judgement.ts';
 import type {
   Admission,
   Attempt,
@@ -17,11 +18,13 @@ import type {
   Route,
   Routes,
 } from './ports.ts';
+import { resuming } from './resume.ts';
 
 export interface Deps {
   readonly laneFor: (exchange: Exchange) => Lane;
   readonly routes: Routes;
   readonly attempt: Attempt;
+  readonly evidence: Evidence;
   readonly tools: Judge['tools'];
   readonly clock: Clock;
   /** Wall time in epoch ms, for the dates that sites send. */
@@ -51,13 +54,15 @@ export async function runExchange(exchange: Exchange, deps: Deps): Promise<Deliv
     const { admission, route } = start;
     const sentAt = clock.now();
     ledger = begin(ledger, route.id, sentAt - askedAt);
+    const watch = deps.evidence.begin(exchange, lane.id, route);
     const received = await deps.attempt(exchange, route);
+    watch.end(received.reply);
     void received.closed.then(admission.release); // The slot is held until the body ends.
     const cutOff = interrupted(exchange, { received, route, verdict: undefined }, last, ledger);
     if (cutOff) return cutOff;
 
     last?.received.discard();
-    const verdict = classify(received.reply, judgeFor(exchange, lane, route, deps));
+    const verdict = judge(received, watch, { exchange, lane, route }, deps);
     last = { received, route, verdict };
     lane.record({ exchange, admission, verdict, route });
     routes.record({ exchange, laneId: lane.id, route, verdict, headMs: headMs(received) });
@@ -76,7 +81,9 @@ export async function runExchange(exchange: Exchange, deps: Deps): Promise<Deliv
       durationMs: clock.now() - sentAt,
     });
     if (action.kind === 'burn') routes.burn(exchange);
-    if (action.kind !== 'wait' && action.kind !== 'rotate') return endOf(action, last, ledger);
+    if (action.kind !== 'wait' && action.kind !== 'rotate') {
+      return resuming(endOf(action, last, ledger), { ...deps, exchange, lane });
+    }
     refund = action.charged ? lane.withdraw() : undefined;
     ledger = await again(action, exchange, ledger, last, deps);
   }

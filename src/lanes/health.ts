@@ -16,12 +16,19 @@ import { ForbiddenPaths } from './forbidden-paths.ts';
 import type { SavedHost } from './saved-state.ts';
 import { authSign, breakerOutcome, metForbidden, type Showing, showingOf } from './showing.ts';
 
+/** Asked before any attempt starts: is there a network, and whose turn is it to find out? */
+export interface NetworkGate {
+  turn(host: string, now: number): Turn;
+  started(host: string, now: number): void;
+}
+
 /** What all lanes are given from outside. */
 export interface Surroundings {
   readonly clock: Clock;
   readonly random: Random;
   readonly emit: Emit;
   readonly probe: Probe | undefined;
+  readonly network: NetworkGate | undefined;
 }
 
 export interface Recorded {

@@ -101,7 +101,7 @@ export class Host {
     const now = this.#now();
     const { startedAt, lease, lane, credential } = slot;
     const changes = this.health.record({ ...o, startedAt, lease, credential });
-    if (o.verdict.fault === 'self') lane.overran(startedAt, now);
+    if (o.verdict.reason === 'overrun') lane.overran(startedAt, now);
     if (o.verdict.fault === 'none') lane.succeeded(startedAt);
     this.#tellWaiters(changes, now);
     this.#pump(now);
@@ -153,6 +153,8 @@ export class Host {
   }
 
   #next(now: number): Next {
+    const network = this.#around.network?.turn(this.authority, now);
+    if (network?.kind === 'at') return { kind: 'wait', at: network.at };
     const turn = this.health.turn(now, this.#opening.count(now));
     if (turn.kind === 'at') return { kind: 'wait', at: turn.at };
     if (turn.kind === 'when_one_ends') return { kind: 'wait', at: this.#opening.nextAt ?? NEVER };
@@ -177,6 +179,7 @@ export class Host {
     // The next turn is another lane's.
     if (this.#lanes.delete(lane.id)) this.#lanes.set(lane.id, lane);
     const { exchange, credential } = waiter;
+    this.#around.network?.started(this.authority, now);
     this.health.start(granted, now);
     lane.start(exchange.policy.pace, now, this.#around.random());
     this.#inFlight += 1;

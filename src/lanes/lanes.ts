@@ -4,6 +4,7 @@ import type { Admission, Exchange, Lane, Route } from '../exchange/ports.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { Probe } from './auth-fuse.ts';
 import { credentialOf } from './credential.ts';
+import type { NetworkGate } from './health.ts';
 import type { Host } from './host.ts';
 import { HostTable } from './host-table.ts';
 import { type LaneSight, sightOf } from './lane-sight.ts';
@@ -19,6 +20,8 @@ export interface LanesOptions {
   readonly maxHosts?: number;
   /** Asks the user's probe URL when an auth fuse blows. */
   readonly probe?: Probe;
+  /** Holds all lanes back while this machine is cut off. */
+  readonly network?: NetworkGate;
 }
 
 /** All lanes: who may go now, for every host. */
@@ -41,8 +44,14 @@ const FRESH_MS = 600_000;
 
 /** Makes the lanes of one proxy. */
 export function createLanes(options: LanesOptions): Lanes {
-  const { clock, random, emit, probe } = options;
-  const hosts = new HostTable(options.maxHosts ?? MAX_HOSTS, { clock, random, emit, probe });
+  const { clock, random, emit, probe, network } = options;
+  const hosts = new HostTable(options.maxHosts ?? MAX_HOSTS, {
+    clock,
+    random,
+    emit,
+    probe,
+    network,
+  });
   const gate = { open: true };
   return {
     laneFor: (exchange, laneKey) => new ExchangeLane({ hosts, gate, exchange, laneKey }),

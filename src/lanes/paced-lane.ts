@@ -48,7 +48,9 @@ export class PacedLane {
 
   /** Too much of our own was under way. */
   overran(startedAt: number, now: number): void {
-    this.#limit = shrink(this.#limit, { startedAt, configured: this.policy.pace.concurrency }, now);
+    // Half of what was under way, not of what would have been allowed: else the first cuts change nothing.
+    const configured = Math.min(this.policy.pace.concurrency, Math.max(1, this.#inFlight));
+    this.#limit = shrink(this.#limit, { startedAt, configured }, now);
   }
 
   succeeded(startedAt: number): void {

@@ -3,6 +3,7 @@ import type { Verdict } from '../core/verdict.ts';
 import type { Route, Routes } from '../exchange/ports.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { Accounts } from './accounts.ts';
+import { Controls } from './controls.ts';
 import type { Pool } from './pool.ts';
 import type { Reputation } from './reputation.ts';
 import type { Upstreams } from './upstreams.ts';
@@ -29,6 +30,7 @@ export class Charges {
   readonly #reputation: Reputation;
   readonly #accounts: Accounts;
   readonly #warm: Warm;
+  readonly #controls = new Controls();
 
   constructor(deps: ChargesDeps) {
     this.#clock = deps.clock;
@@ -47,16 +49,18 @@ export class Charges {
     const now = this.#clock.now();
     switch (verdict.fault) {
       case 'none':
+        this.#convict(outcome);
         this.#reputation.praise({ lane: laneId, route: route.id }, headMs, now);
-        this.#reputation.calm(route.upstream);
+        this.#reputation.calm(route.upstream, { lane: laneId, route: route.id }, now);
         this.#accounts.works(pool, route.id, now);
         return;
       case 'client':
         if (verdict.reason === 'persistent_block') this.#pardon(laneId);
+        else if (verdict.reason === 'not_found') this.#convict(outcome);
         this.#accounts.answers(pool);
         return;
       case 'route':
-        if (pool.upstream.kind === 'gateway') this.#blameGateway(pool, laneId, route, verdict);
+        if (this.#isDeferred(outcome, now)) this.#warm.drop(laneId, route.id);
         else this.#blame(pool, outcome, verdict);
         return;
       case 'account':
@@ -71,17 +75,38 @@ export class Charges {
     }
   }
 
-  #blame(pool: Pool, { exchange, laneId, route }: Outcome, verdict: RouteFault): void {
+  /** A bare 403 on an address that had served the lane well is first held against the same request elsewhere. */
+  #isDeferred({ exchange, laneId, route, verdict }: Outcome, now: number): boolean {
+    const hasGoodRecord = this.#reputation.hasGoodRecord(laneId, route.id, now);
+    return this.#controls.defers({ exchange, laneId, route, verdict, hasGoodRecord, now });
+  }
+
+  /** Served here, so it was the addresses before that were refused. */
+  #convict(outcome: Outcome): void {
+    for (const route of this.#controls.convicts(outcome.laneId, outcome.exchange)) {
+      const pool = this.#upstreams.get(route.upstream);
+      const evidence = { kind: 'status', status: 403 } as const;
+      const verdict = { fault: 'route', reason: 'blocked', scope: 'lane', evidence } as const;
+      if (pool && route.id !== outcome.route.id) this.#blame(pool, { ...outcome, route }, verdict);
+    }
+  }
+
+  #blame(pool: Pool, outcome: Outcome, verdict: RouteFault): void {
+    const { exchange, laneId, route } = outcome;
+    if (pool.upstream.kind === 'gateway') {
+      this.#blameGateway(pool, laneId, route, verdict);
+      return;
+    }
     const now = this.#clock.now();
     const { reason, scope } = verdict;
     const lane = scope === 'lane' ? laneId : undefined;
     const cause = { reason, retireForMs: exchange.policy.routes.retireForMs };
     const untilAt = this.#reputation.blame({ lane, route: route.id }, cause, now);
     this.#warm.drop(laneId, route.id);
-    if (scope === 'everywhere') {
+    if (!isRefusal(reason)) {
       const size = pool.standing(undefined, 0).length;
-      const volley = this.#reputation.guard({ name: route.upstream, size }, route.id, now);
-      if (volley === 'news') this.#noticeVolley(route.upstream, now);
+      const volley = this.#reputation.guard({ name: route.upstream, size, lane }, route.id, now);
+      if (volley === 'news') this.#noticeVolley(route.upstream, lane, now);
       if (volley !== 'no') return;
     }
     if (untilAt !== undefined) {
@@ -101,10 +126,10 @@ export class Charges {
     pool.supersede(route.id);
   }
 
-  #noticeVolley(upstream: string, now: number): void {
+  #noticeVolley(upstream: string, lane: string | undefined, now: number): void {
     const message =
-      `most routes of ${upstream} failed within a second: that is not many bad routes, ` +
-      'so none of them is taken out';
+      `most routes of ${upstream} in use ${lane === undefined ? '' : `for ${lane} `}failed within a second: ` +
+      'that is not many bad routes, so none of them is taken out';
     this.#emit({ type: 'notice', at: now, level: 'warn', message });
   }
 
@@ -144,6 +169,10 @@ export class Charges {
     }
   }
 }
+
+/** The site's or the upstream's own word about an address; the others may be anybody's silence. */
+const isRefusal = (reason: RouteFault['reason']): boolean =>
+  reason === 'blocked' || reason === 'challenged' || reason === 'refused';
 
 /** Whether nobody was there at all; an answer of the upstream, even a refusal, is another thing. */
 function neverAnswered({ evidence }: RouteFault): boolean {

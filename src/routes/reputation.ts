@@ -19,6 +19,12 @@ interface Whom {
 }
 
 const MOST_ENTRIES = 20_000;
+const MOST_VOLLEYS = 5_000;
+/** A route is in use while it did well within this time. */
+const IN_USE_MS = 60_000;
+const MOST_IN_USE = 64;
+/** So many good replies more than bad ones are a good record. */
+const GOOD_RECORD = 3;
 
 /**
  * What is known of routes, for each lane and everywhere. Both tables are bounded; they are two, so that however
@@ -27,7 +33,11 @@ const MOST_ENTRIES = 20_000;
 export class Reputation {
   readonly #health = new LRUCache<string, Health>({ max: MOST_ENTRIES });
   readonly #ejections = new LRUCache<string, Ejection>({ max: MOST_ENTRIES });
-  readonly #volleys = new Map<string, Volley>();
+  readonly #volleys = new LRUCache<string, Volley>({ max: MOST_VOLLEYS });
+  /** When routes last did well, by upstream and lane; longest ago first. */
+  readonly #served = new LRUCache<string, Map<string, number>>({ max: MOST_VOLLEYS });
+  /** What was known of a route before the volley it failed in. */
+  readonly #before = new LRUCache<string, Health>({ max: MOST_VOLLEYS });
   readonly #random: Random;
 
   constructor(random: Random) {
@@ -49,6 +59,7 @@ export class Reputation {
     now: number,
   ): number | undefined {
     const key = keyOf(whom);
+    this.#before.set(key, this.#health.get(key) ?? newHealth);
     this.#experience(key, { outcome: 'bad', headMs: undefined }, now);
     const before = this.#ejections.get(key);
     if (isOut(before, now)) return undefined;
@@ -58,28 +69,53 @@ export class Reputation {
   }
 
   /**
-   * Enters a failure everywhere. When most of a list fails within a second, the list is not at fault: the ejections
-   * of that second are undone. Tells whether that is news.
+   * Enters a silent failure, everywhere or for one lane. When most of a list, or most of those of it that are in
+   * use, fail within a second, they are not at fault: what that second cost them is undone. Tells whether that is news.
    */
   guard(
-    upstream: { name: string; size: number },
+    upstream: { name: string; size: number; lane: string | undefined },
     route: string,
     now: number,
   ): 'no' | 'yes' | 'news' {
-    const volley = shot(this.#volleys.get(upstream.name) ?? newVolley, route, now);
-    if (!isVolley(volley, upstream.size)) {
-      this.#volleys.set(upstream.name, volley);
+    const { name, size, lane } = upstream;
+    const key = volleyKey(name, lane);
+    const volley = shot(this.#volleys.get(key) ?? newVolley, route, now);
+    const inUse = [...(this.#served.get(key) ?? [])]
+      .filter(([, at]) => now - at < IN_USE_MS)
+      .map(([id]) => id);
+    const hit = { ...volley, shots: volley.shots.filter((one) => inUse.includes(one.route)) };
+    if (!isVolley(volley, size) && !isVolley(hit, inUse.length)) {
+      this.#volleys.set(key, volley);
       return 'no';
     }
-    for (const one of volley.shots)
-      this.#ejections.delete(keyOf({ lane: undefined, route: one.route }));
-    this.#volleys.set(upstream.name, { ...volley, announced: true });
+    for (const one of volley.shots) this.#undo(keyOf({ lane, route: one.route }));
+    this.#volleys.set(key, { ...volley, announced: true });
     return volley.announced ? 'yes' : 'news';
   }
 
-  /** The list works again: the next volley is news. */
-  calm(upstream: string): void {
-    this.#volleys.delete(upstream);
+  /** A route of the list works: it is in use, and the next volley is news. */
+  calm(
+    upstream: string,
+    whom: { readonly lane: string; readonly route: string },
+    now: number,
+  ): void {
+    for (const lane of [whom.lane, undefined]) {
+      const key = volleyKey(upstream, lane);
+      this.#volleys.delete(key);
+      const served = this.#served.get(key) ?? new Map<string, number>();
+      served.delete(whom.route);
+      served.set(whom.route, now);
+      const [oldest] = served.keys();
+      if (served.size > MOST_IN_USE && oldest !== undefined) served.delete(oldest);
+      this.#served.set(key, served);
+    }
+  }
+
+  /** Whether it has served the lane well enough for a single refusal to be doubted. */
+  hasGoodRecord(lane: string, route: string, now: number): boolean {
+    const health = this.#health.peek(keyOf({ lane, route }));
+    if (!health || isOut(this.#ejections.peek(keyOf({ lane, route })), now)) return false;
+    return health.good - health.bad >= GOOD_RECORD;
   }
 
   /** The page is refused to every address, so none of them was at fault. */
@@ -113,6 +149,12 @@ export class Reputation {
     return score(here, now) * score(everywhere, now);
   }
 
+  #undo(key: string): void {
+    this.#ejections.delete(key);
+    const before = this.#before.get(key);
+    if (before) this.#health.set(key, before);
+  }
+
   #experience(
     key: string,
     what: { readonly outcome: 'good' | 'bad'; readonly headMs: number | undefined },
@@ -121,5 +163,8 @@ export class Reputation {
     this.#health.set(key, experienced(this.#health.get(key) ?? newHealth, what, now));
   }
 }
+
+const volleyKey = (upstream: string, lane: string | undefined): string =>
+  `${upstream}\n${lane ?? ''}`;
 
 const keyOf = ({ lane, route }: Whom): string => `${lane ?? ''}\n${route}`;

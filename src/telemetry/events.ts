@@ -35,6 +35,31 @@ export type ProxyEvent =
       readonly sentBytes: number;
       readonly receivedBytes: number;
     }
+  /** A body that broke off on its way to the client goes on where it ended. */
+  | {
+      readonly type: 'download_resumed';
+      readonly at: number;
+      readonly exchange: Exchange;
+      readonly lane: string;
+      readonly route: Route;
+      /** Which resumption of this download; 1-based. */
+      readonly n: number;
+      /** Bytes that were there already. */
+      readonly offset: number;
+      readonly totalBytes: number;
+    }
+  /** A body broke off on its way to the client, and could not go on. */
+  | {
+      readonly type: 'download_lost';
+      readonly at: number;
+      readonly exchange: Exchange;
+      readonly lane: string;
+      readonly route: Route;
+      readonly offset: number;
+      /** A stop, a verdict's reason, or how the answer did not fit. */
+      readonly reason: string;
+      readonly detail: string;
+    }
   | {
       readonly type: 'lane_paused';
       readonly at: number;

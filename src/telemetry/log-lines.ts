@@ -27,6 +27,9 @@ export function logLine(event: ProxyEvent): LogLine {
       return heartbeat(event);
     case 'exchange_finished':
       return exchange(event);
+    case 'download_resumed':
+    case 'download_lost':
+      return download(event);
     case 'lane_paused':
       return line('info', `${event.lane} asks for less: paused for ${until(event)}`, {
         forbear: { lane: event.lane, paused_ms: left(event) },
@@ -139,6 +142,27 @@ function attempt(event: Of<'attempt_finished'>): LogLine {
       explain: why,
       client: done.client.name,
       duration_ms: Math.round(event.durationMs),
+    },
+  });
+}
+
+function download(event: Of<'download_resumed' | 'download_lost'>): LogLine {
+  const { exchange: broken, offset, route, lane } = event;
+  const resumed = event.type === 'download_resumed';
+  const message = resumed
+    ? `${request(broken)} broke off and goes on at byte ${offset} of ${event.totalBytes}`
+    : `${request(broken)} broke off for good after ${offset} bytes: ${event.detail}`;
+  return line(resumed ? 'info' : 'warn', message, {
+    ...requestFields(broken),
+    ...(resumed ? {} : { error: { type: event.reason } }),
+    forbear: {
+      exchange: broken.id,
+      lane,
+      route: route.label,
+      client: broken.client.name,
+      resumption: resumed ? event.n : undefined,
+      offset_bytes: offset,
+      total_bytes: resumed ? event.totalBytes : undefined,
     },
   });
 }

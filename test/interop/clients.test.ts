@@ -1,23 +1,35 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { scratch } from '../support/forbear-process.ts';
+import { promisify } from 'node:util';
+import { scratch, started } from '../support/forbear-process.ts';
 import { program } from '../support/programs.ts';
+import { until } from '../support/raw-server.ts';
 import {
   ANSWERS,
   digestOf,
   type Hit,
   LANDING,
+  page,
   RETRY_AFTER_S,
   type TestOrigin,
 } from '../support/test-origin.ts';
-import { client, type Line, PLAIN_HOST, runClient, SECURE_HOST, startRig } from './rig.ts';
+import {
+  client,
+  type Line,
+  OTHER_HOST,
+  PLAIN_HOST,
+  runClient,
+  SECURE_HOST,
+  startRig,
+} from './rig.ts';
 
 const LIMIT = { timeout: 90_000 };
 /** What was under way when the site said to slow down may still arrive. */
 const UNDER_WAY_MS = 200;
 
+const execFileAsync = promisify(execFile);
 const goClient = join(scratch, 'go-client');
 // Debian's Python has Debian's packages; another one may come first on PATH.
 const python = (script: string) => [program('python3', ['/usr/bin']), client(script)];
@@ -75,15 +87,27 @@ test(
   LIMIT,
   async (t) => {
     const { origin, config } = await startRig(t);
-    const script = '"$0" "$1" & "$0" "$2" "$3" & wait';
-    const urls = [
-      `http://${PLAIN_HOST}/throttled`,
-      `http://${PLAIN_HOST}/plain`,
-      `http://${SECURE_HOST}/plain`,
-    ];
-    const lines = await runClient(t, config, ['sh', '-c', script, client('curl.sh'), ...urls]);
-    assert.equal(lines.length, urls.length);
+    const { port } = await started(t, ['--config', config]);
+    const proxy = `http://client:x@127.0.0.1:${port}`;
+    const curl = async (path: string, host = PLAIN_HOST) => {
+      const args = [
+        '--silent',
+        '--show-error',
+        '--fail',
+        '--proxy',
+        proxy,
+        `http://${host}${path}`,
+      ];
+      return (await execFileAsync(program('curl'), args)).stdout;
+    };
+
+    const first = curl('/throttled');
+    await until(() => origin.hits.length === 1);
+    const others = [curl('/plain'), curl('/plain', OTHER_HOST)];
+    const pages = await Promise.all([first, ...others]);
+    assert.deepEqual(pages, [page('/throttled'), page('/plain'), page('/plain')]);
     assertPauses(origin, PLAIN_HOST);
+    assert.equal(new URL(origin.hits[1]?.url ?? '').host, OTHER_HOST);
   },
 );
 

@@ -13,6 +13,9 @@ export const PLAIN_HOST = 'shop.test';
 /** The site's name for HTTPS. */
 export const SECURE_HOST = 'secure.test';
 
+/** Another name of the HTTP site, so another lane. */
+export const OTHER_HOST = 'other.test';
+
 const EXITS = ['127.0.1.1', '127.0.1.2', '127.0.1.3'];
 
 /** The path of a client script. */
@@ -37,7 +40,8 @@ export interface Rig {
 
 export async function startRig(t: TestContext): Promise<Rig> {
   const origin = await startOrigin(t, siteCa());
-  const names = { [PLAIN_HOST]: origin.httpPort, [SECURE_HOST]: origin.httpsPort };
+  const { httpPort, httpsPort } = origin;
+  const names = { [PLAIN_HOST]: httpPort, [OTHER_HOST]: httpPort, [SECURE_HOST]: httpsPort };
   const exits = await Promise.all(EXITS.map((exit) => startExit(t, { exit, names })));
   const routes = exits.map(({ url }) => url).join(', ');
   return { origin, exits, config: writeConfig([`{ name: exits, routes: [${routes}] }`]) };

@@ -3,6 +3,8 @@ import { type Clock, sleepOn } from '../../src/clock.ts';
 import type { Action } from '../../src/core/action.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import type { FailureReply, Reply, ResponseReply } from '../../src/core/verdict.ts';
+import { createEvidence } from '../../src/exchange/evidence.ts';
+import { LocalNetwork } from '../../src/exchange/network.ts';
 import type { Exchange, Lane, Received, Route, Routes } from '../../src/exchange/ports.ts';
 import { runExchange } from '../../src/exchange/run.ts';
 
@@ -28,6 +30,11 @@ export async function play(replies: readonly Reply[], scene: Scene): Promise<str
   const delivery = await runExchange(exchange, {
     clock,
     wall: clock.now,
+    evidence: createEvidence({
+      clock,
+      network: new LocalNetwork({ clock, emit: () => {} }),
+      upstreams: () => 1,
+    }),
     random: () => 0.5,
     tools: { countCss: () => 0, matches: (pattern, text) => text.includes(pattern) },
     laneFor: () => lane(scene, clock, script),

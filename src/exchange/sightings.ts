@@ -1,0 +1,248 @@
+import type { Sighting, Silence, Votes } from '../core/diagnose.ts';
+import type { Reply, Verdict } from '../core/verdict.ts';
+import type { Exchange, Route } from './ports.ts';
+import { type LaneRecord, type Outcome, Records } from './records.ts';
+
+/** An attempt under way or just ended. */
+export interface Watched {
+  readonly exchange: Exchange;
+  readonly laneId: string;
+  readonly route: Route;
+  /** The machine that is dialled for it. */
+  readonly door: string;
+  readonly startedAt: number;
+  /** Attempts of the lane under way when it began, itself included. */
+  readonly inFlight: number;
+}
+
+interface Failed {
+  readonly at: number;
+  readonly attempt: Watched;
+  readonly connected: boolean;
+}
+
+/** How far back evidence goes where there is none of the attempt's own time. */
+const WINDOW_MS = 60_000;
+/** A failure that came at once is held against at least this much of its past. */
+const LEAST_SPAN_MS = 10_000;
+const MOST_FAILED = 256;
+/** An attempt that has hung for less than this tells nothing yet. */
+const LEAST_SILENCE_MS = 500;
+
+/** Counts what others saw while an attempt was under way. */
+export class Sightings {
+  readonly #upstreams: () => number;
+  readonly #records = new Records();
+  readonly #pending = new Set<Watched>();
+  #failed: Failed[] = [];
+  #answeredAt = 0;
+
+  constructor(upstreams: () => number) {
+    this.#upstreams = upstreams;
+  }
+
+  begin(exchange: Exchange, o: { laneId: string; route: Route }, now: number): Watched {
+    const lane = this.#records.lane(o.laneId);
+    lane.inFlight += 1;
+    const { target } = exchange;
+    const door = o.route.way.kind === 'direct' ? target.authority : o.route.way.host;
+    const attempt = { ...o, exchange, door, startedAt: now, inFlight: lane.inFlight };
+    this.#pending.add(attempt);
+    this.#records.pair(attempt).pending.add(attempt);
+    return attempt;
+  }
+
+  end(attempt: Watched): void {
+    if (!this.#pending.delete(attempt)) return;
+    this.#records.lane(attempt.laneId).inFlight -= 1;
+    this.#records.pair(attempt).pending.delete(attempt);
+  }
+
+  answered(now: number): void {
+    this.#answeredAt = now;
+  }
+
+  couldNotConnect(attempt: Watched, now: number): void {
+    this.#fail({ at: now, attempt, connected: false });
+  }
+
+  /** Whether the lane has ever been answered. */
+  isKnown({ laneId }: Watched): boolean {
+    return this.#records.lane(laneId).wasGood;
+  }
+
+  around(attempt: Watched, now: number): Omit<Sighting, 'network' | 'look'> {
+    const lane = this.#records.lane(attempt.laneId);
+    return {
+      route: this.#recent(attempt, now, (since) => this.#votesOnRoute(attempt, since, now)),
+      lane: this.#recent(attempt, now, (since) => this.#votesOnLane(attempt, since, now)),
+      here: this.#here(attempt, now),
+      load: {
+        inFlight: attempt.inFlight,
+        fastLevel: lane.fast === null ? null : lane.fast.level,
+        failedBelow: lane.failedBelow.filter((at) => now - at < WINDOW_MS).length,
+      },
+      silence: this.#silence(attempt, now),
+    };
+  }
+
+  /** Enters what became of an attempt. What we did to ourselves speaks against nobody. */
+  judged(attempt: Watched, reply: Reply, verdict: Verdict, now: number): void {
+    const lane = this.#records.lane(attempt.laneId);
+    if (isGood(verdict) && reply.kind === 'response') {
+      lane.wasGood = true;
+      if (!isQuick(reply.headMs, attempt.exchange)) return;
+      this.#records.enter(attempt, { at: now, exchangeId: attempt.exchange.id, good: true });
+      raiseLevel(lane, attempt.inFlight, now);
+    }
+    if (!isBad(verdict)) return;
+    this.#fail({ at: now, attempt, connected: true });
+    this.#records.enter(attempt, { at: now, exchangeId: attempt.exchange.id, good: false });
+    const below = lane.fast === null || attempt.inFlight <= lane.fast.level;
+    if (verdict.fault === 'host' && below) lane.failedBelow = [...lane.failedBelow.slice(-7), now];
+  }
+
+  /** Of the attempt's own time, or of the whole window where that is empty. */
+  #recent(attempt: Watched, now: number, votes: (since: number) => Votes): Votes {
+    const own = votes(sinceOf(attempt, now));
+    return own.good + own.bad + own.unsure > 0 ? own : votes(now - WINDOW_MS);
+  }
+
+  #votesOnRoute({ laneId, route }: Watched, since: number, now: number): Votes {
+    const others = this.#records.lanesOf(route.id).filter((other) => other !== laneId);
+    return votesOf(
+      others.map((other) => [
+        this.#mood({ laneId: other, route }, since, now),
+        () =>
+          this.#moods(this.#records.routesOf(other), route.id, (id) =>
+            this.#mood({ laneId: other, route: { id } }, since, now),
+          ),
+      ]),
+    );
+  }
+
+  #votesOnLane({ laneId, route }: Watched, since: number, now: number): Votes {
+    const others = this.#records.routesOf(laneId).filter((other) => other !== route.id);
+    return votesOf(
+      others.map((other) => [
+        this.#mood({ laneId, route: { id: other } }, since, now),
+        () =>
+          this.#moods(this.#records.lanesOf(other), laneId, (id) =>
+            this.#mood({ laneId: id, route: { id: other } }, since, now),
+          ),
+      ]),
+    );
+  }
+
+  /** How the other party of a pair fares without this one. */
+  #moods(ids: readonly string[], except: string, moodOf: (id: string) => Mood): Mood {
+    const moods = ids.filter((id) => id !== except).map(moodOf);
+    const count = (mood: Mood) => moods.filter((one) => one === mood).length;
+    if (count('good') === 0 && count('bad') === 0) return 'unknown';
+    return count('good') > count('bad') ? 'good' : 'bad';
+  }
+
+  /** How a lane and a route got on since then; an attempt that hangs for as long as a slow one counts as failed. */
+  #mood(pair: PairKey, since: number, now: number): Mood {
+    const known = this.#records.known(pair);
+    if (!known) return 'unknown';
+    const { good, bad } = tally(known.outcomes, since);
+    const { fast } = this.#records.lane(pair.laneId);
+    const hanging = [...known.pending].filter((one) => isSilent(one, fast?.level, now)).length;
+    if (good + bad + hanging === 0) return 'unknown';
+    return good > bad + hanging || (good > 0 && bad === 0 && hanging < 3) ? 'good' : 'bad';
+  }
+
+  #here(attempt: Watched, now: number): { good: number; bad: number } {
+    const outcomes = this.#records.known(attempt)?.outcomes ?? [];
+    const recent = outcomes.filter((one) => now - one.at < WINDOW_MS);
+    const run = recent.slice(recent.findLastIndex((one) => one.good) + 1);
+    const others = new Set(run.map((one) => one.exchangeId));
+    others.delete(attempt.exchange.id);
+    return { good: tally(recent, sinceOf(attempt, now)).good, bad: others.size };
+  }
+
+  #silence(attempt: Watched, now: number): Silence {
+    const since = sinceOf(attempt, now);
+    const failed = this.#failed.filter((one) => one.at >= since);
+    const hanging = [...this.#pending].filter((one) => isSilent(one, undefined, now));
+    const all = [attempt, ...failed.map((one) => one.attempt), ...hanging];
+    const count = (values: readonly string[]) => new Set(values).size;
+    const upstreams = count(all.map(({ route }) => route.upstream));
+    return {
+      answered: this.#answeredAt >= attempt.startedAt,
+      hosts: count(all.map(({ exchange }) => exchange.target.authority)),
+      doors: count(all.map(({ door }) => door)),
+      upstreams: upstreams >= Math.min(2, this.#upstreams()) ? 'all' : 'some',
+      unconnected: failed.filter((one) => !one.connected).length,
+    };
+  }
+
+  #fail(failed: Failed): void {
+    this.#failed = [...this.#failed.slice(1 - MOST_FAILED), failed];
+  }
+}
+
+type Mood = 'good' | 'bad' | 'unknown';
+interface PairKey {
+  readonly laneId: string;
+  readonly route: { readonly id: string };
+}
+
+/** Who fails with this one and with all others has trouble of its own, and no vote. */
+function votesOf(pairs: readonly (readonly [here: Mood, elsewhere: () => Mood])[]): Votes {
+  const votes = { good: 0, bad: 0, unsure: 0 };
+  for (const [here, elsewhere] of pairs) {
+    if (here === 'good') votes.good += 1;
+    if (here !== 'bad') continue;
+    const otherwise = elsewhere();
+    if (otherwise === 'good') votes.bad += 1;
+    if (otherwise === 'unknown') votes.unsure += 1;
+  }
+  return votes;
+}
+
+const sinceOf = ({ startedAt }: Watched, now: number): number =>
+  Math.min(startedAt, now - Math.min(LEAST_SPAN_MS, WINDOW_MS));
+
+function tally(outcomes: readonly Outcome[], since: number): { good: number; bad: number } {
+  const recent = outcomes.filter((one) => one.at >= since);
+  const good = recent.filter((one) => one.good).length;
+  return { good, bad: recent.length - good };
+}
+
+/** A quick answer is one that came within half of the time after which it is called a timeout. */
+const isQuick = (ms: number, { policy }: Exchange): boolean =>
+  ms <= policy.timeouts.firstByteMs / 2;
+
+/** The reverse of quick. What hangs above the level that the lane can do is our own doing. */
+function isSilent(attempt: Watched, level: number | undefined, now: number): boolean {
+  const waitedMs = now - attempt.startedAt;
+  if (waitedMs < LEAST_SILENCE_MS || isQuick(waitedMs, attempt.exchange)) return false;
+  return level === undefined || attempt.inFlight <= level;
+}
+
+/** The highest level of the last minute at which it was quick; the last one known when it was not quick since. */
+function raiseLevel(lane: LaneRecord, level: number, now: number): void {
+  const stale = lane.fast === null || now - lane.fast.at >= WINDOW_MS;
+  if (stale || lane.fast === null || level >= lane.fast.level) lane.fast = { level, at: now };
+}
+
+/** Whether both the way and the site did their part. */
+function isGood(verdict: Verdict): boolean {
+  switch (verdict.fault) {
+    case 'none':
+    case 'client':
+      return true;
+    case 'host':
+      return verdict.kind === 'rate';
+    case 'route':
+      return verdict.reason === 'blocked' || verdict.reason === 'challenged';
+    case 'account':
+    case 'self':
+      return false;
+  }
+}
+
+const BAD = ['slow', 'slow_route', 'reset', 'truncated', 'unreachable'];
+const isBad = ({ reason }: Verdict): boolean => BAD.includes(reason);
