@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { type Attempts, createAttempts } from './attempt/attempt.ts';
 import type { Resolve } from './attempt/dial.ts';
 import { createGuard } from './attempt/guard.ts';
@@ -56,7 +56,9 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   if (options.emit) bus.subscribe(options.emit);
   const shared = { clock: systemClock, random: systemRandom, emit: bus.emit };
   const wires = new Wires(options, () => [listener.address() ?? []].flat());
-  const hash = (text: string) => createHash('sha256').update(text).digest('hex');
+  // Salted by the install, so that two of them with one account do not begin on the same addresses.
+  const salt = createHash('sha256').update(authority.caPem).digest();
+  const hash = (text: string) => createHmac('sha256', salt).update(text).digest('hex');
   const routes = createRoutes({
     ...shared,
     upstreams: config.upstreams,

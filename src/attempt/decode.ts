@@ -23,8 +23,8 @@ interface Bounds {
 
 type Coding = 'gzip' | 'deflate' | 'br' | 'zstd';
 
-// Pages reach 50:1 at the very most, while deflate alone can do 1000:1.
-const BOMB_RATIO = 250;
+/** Pages reach 50:1 at the very most, while deflate alone can do 1000:1. */
+export const BOMB_RATIO = 250;
 const MAX_CODINGS = 4;
 // What several codings are given in between.
 const LAYER_FACTOR = 4;
@@ -42,14 +42,10 @@ export async function decode(
   contentEncoding: string | undefined,
   bounds: Bounds,
 ): Promise<Decoded> {
-  const names = (contentEncoding ?? '')
-    .split(',')
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => name !== '' && name !== 'identity');
-  const codings = names.map((name) => NAMES.get(name));
+  const codings = codingsOf(contentEncoding);
   const start = encoded.subarray(0, bounds.maxBytes);
   if (codings.length > MAX_CODINGS) return { bytes: start, coding: 'unknown' };
-  if (names.length === 0 || encoded.length === 0) return { bytes: start, coding: 'ok' };
+  if (codings.length === 0 || encoded.length === 0) return { bytes: start, coding: 'ok' };
   let bytes = encoded;
   let whole = bounds.whole;
   for (let i = codings.length - 1; i >= 0; i--) {
@@ -74,6 +70,15 @@ export async function decode(
     bytes = layer.bytes;
   }
   return { bytes, coding: 'ok' };
+}
+
+/** The codings in the order in which they were put on; undefined for one that is not known. */
+export function codingsOf(contentEncoding: string | undefined): (Coding | undefined)[] {
+  return (contentEncoding ?? '')
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '' && name !== 'identity')
+    .map((name) => NAMES.get(name));
 }
 
 interface Layer {
@@ -134,13 +139,14 @@ function run(decoder: Decoder, encoded: Buffer, bounds: Bounds): Promise<Layer> 
   return promise;
 }
 
-function hasZlibHeader(bytes: Buffer): boolean {
+/** Whether a deflate body begins with zlib's header (RFC 1950 section 2.2). */
+export function hasZlibHeader(bytes: Buffer): boolean {
   const [first = 0, second = 0] = bytes;
   return (first & 0x0f) === 8 && ((first << 8) | second) % 31 === 0;
 }
 
 /** The deflate stream behind a gzip header (RFC 1952 section 2.3). */
-function gzipPayload(bytes: Buffer): Buffer | undefined {
+export function gzipPayload(bytes: Buffer): Buffer | undefined {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b || bytes[2] !== 8) return undefined;
   const flags = bytes[3] ?? 0;
   let at = 10;

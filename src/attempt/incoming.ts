@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
+import type { CodingEnd } from './coding-end.ts';
 import { CodedError } from './failure.ts';
 import { abortion } from './step.ts';
 
@@ -41,7 +42,9 @@ export class Incoming {
   readonly #close: () => void;
   readonly #onAbort = () => this.#lose(abortion());
   #mode: 'holding' | 'flowing' | 'keeping' | 'draining' | 'lost' = 'holding';
-  #wire: 'open' | 'ended' | 'broken' = 'open';
+  /** `arrived`: all is here, and it is being looked at whether it is whole. */
+  #wire: 'open' | 'arrived' | 'ended' | 'broken' = 'open';
+  #codingEnd: CodingEnd | undefined;
   #error: Error | undefined;
   #stalled = false;
   #queue: Buffer[] = [];
@@ -96,6 +99,7 @@ export class Incoming {
       if (this.#drained > DRAIN_BYTES) this.#cutOff();
       return;
     }
+    this.#codingEnd?.write(chunk);
     this.#queue.push(chunk);
     this.#queued += chunk.length;
     if (this.#mode === 'keeping' && this.#queued > this.#o.keepBytes) {
@@ -110,12 +114,13 @@ export class Incoming {
   end(rawTrailers: readonly string[]): void {
     if (this.#wire !== 'open') return;
     this.rawTrailers.push(...rawTrailers);
-    this.#settle('ended');
+    if (this.#codingEnd === undefined) this.#settle('ended');
+    else void this.#endCoded(this.#codingEnd);
   }
 
   /** The wire broke before the body was whole. */
   fail(error: Error): void {
-    if (this.#wire !== 'open') return;
+    if (this.#wire === 'ended' || this.#wire === 'broken') return;
     this.#error = error;
     const wasKept = this.#mode === 'keeping';
     this.#settle('broken');
@@ -141,6 +146,12 @@ export class Incoming {
   /** A copy of what is held. */
   heldBytes(): Buffer {
     return Buffer.concat(this.#queue);
+  }
+
+  /** Ends the body only if its coding has come to its end too. `codingEnd` has what is held already. */
+  follow(codingEnd: CodingEnd): void {
+    this.#codingEnd = codingEnd;
+    codingEnd.onReady = () => this.#pump();
   }
 
   /** Lets the reader have it, as fast as it reads. */
@@ -183,18 +194,21 @@ export class Incoming {
 
   #holdEnd(): HoldEnd {
     if (this.#stalled) return 'stalled';
-    switch (this.#wire) {
-      case 'ended':
-        return 'complete';
-      case 'open':
-        return 'pending';
-      case 'broken':
-        return 'cut_short';
-    }
+    if (this.#wire === 'broken') return 'cut_short';
+    return this.#wire === 'ended' ? 'complete' : 'pending';
+  }
+
+  async #endCoded(codingEnd: CodingEnd): Promise<void> {
+    this.#wire = 'arrived';
+    this.#cancelIdle();
+    const end = await codingEnd.end();
+    if (end === 'whole') this.#settle('ended');
+    else this.fail(new CodedError('FORBEAR_CLOSED', 'the content coding ended early'));
   }
 
   #settle(wire: 'ended' | 'broken'): void {
     this.#wire = wire;
+    this.#codingEnd?.stop();
     this.#cancelIdle();
     this.#cancelMode();
     this.#o.signal.removeEventListener('abort', this.#onAbort);
@@ -226,7 +240,8 @@ export class Incoming {
       this.#wanted = this.readable.push(chunk);
     }
     if (this.#queue.length === 0 && this.#wanted) this.#finish();
-    if (this.#mode === 'flowing') this.#setPaused(this.#queued >= READ_AHEAD_BYTES);
+    const isBusy = this.#queued >= READ_AHEAD_BYTES || this.#codingEnd?.isBusy === true;
+    if (this.#mode === 'flowing') this.#setPaused(isBusy);
   }
 
   #finish(): void {

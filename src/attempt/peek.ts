@@ -3,6 +3,7 @@ import { mediaType, mediaTypeMatches } from '../core/media-type.ts';
 import type { BodySight } from '../core/verdict.ts';
 import type { Exchange } from '../exchange/ports.ts';
 import { textOf } from './charset.ts';
+import { followCoding } from './coding-end.ts';
 import { decode } from './decode.ts';
 import type { Incoming } from './incoming.ts';
 
@@ -12,7 +13,7 @@ interface ReplyHead {
 }
 
 // They have no end, and each piece is wanted at once.
-const ENDLESS = new Set(['text/event-stream', 'multipart/x-mixed-replace']);
+const ENDLESS: ReadonlySet<string | undefined> = new Set(['text/event-stream', 'multipart/x-mixed-replace']);
 
 /** Holds a body for as long as it takes to judge it, looks at a decoded copy, and lets it flow. */
 export async function peek(
@@ -21,6 +22,7 @@ export async function peek(
   exchange: Exchange,
 ): Promise<BodySight> {
   const sight = await look(incoming, head, exchange);
+  if (hasMoreToCome(sight) && head.status !== 206) followEnd(incoming, head);
   incoming.release();
   return sight;
 }
@@ -33,8 +35,7 @@ async function look(incoming: Incoming, head: ReplyHead, exchange: Exchange): Pr
   if (head.status === 206 && fieldValue(exchange.rawHeaders, 'if-range') !== undefined)
     return { kind: 'unseen' };
   const contentType = fieldValue(head.rawHeaders, 'content-type');
-  const type = mediaType(contentType);
-  const endless = type !== undefined && ENDLESS.has(type);
+  const endless = ENDLESS.has(mediaType(contentType));
   if (endless || !mediaTypeMatches(inspect.types, contentType)) return { kind: 'unseen' };
   const known = fieldValue(head.rawHeaders, 'content-length') !== undefined;
   const ms = known || isExpected(exchange, head.status) ? undefined : inspect.holdMs;
@@ -51,6 +52,18 @@ async function look(incoming: Incoming, head: ReplyHead, exchange: Exchange): Pr
     end,
     coding: decoded.coding,
   };
+}
+
+function hasMoreToCome(sight: BodySight): boolean {
+  return sight.kind === 'unseen' || (sight.kind === 'seen' && sight.end === 'pending');
+}
+
+/** What could not be held whole is watched to its end: a site may frame half of a coded body as if it were all. */
+function followEnd(incoming: Incoming, { rawHeaders }: ReplyHead): void {
+  if (ENDLESS.has(mediaType(fieldValue(rawHeaders, 'content-type')))) return;
+  const codings = fieldValues(rawHeaders, 'content-encoding').join(',');
+  const codingEnd = codings === '' ? undefined : followCoding(incoming.heldBytes(), codings);
+  if (codingEnd) incoming.follow(codingEnd);
 }
 
 /** Whether the user said what a good reply must show: then it is worth waiting for. */

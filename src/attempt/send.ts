@@ -98,6 +98,12 @@ class Sending implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
+    // undici takes a reset for the end of a body that ends with its connection.
+    const { errored } = this.#o.connection.wire.socket;
+    if (errored) {
+      this.onResponseError(controller, errored);
+      return;
+    }
     // undici closes the socket after this call if it must not be used again.
     queueMicrotask(this.#o.onFree);
     this.#incoming?.end(texts(controller.rawTrailers));

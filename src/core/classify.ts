@@ -6,6 +6,7 @@ import { pathPattern } from './path-pattern.ts';
 import type { Policy } from './policy.ts';
 import { exhausted, hasRetryAfter, rateSignal } from './retry-after.ts';
 import { ruledVerdict } from './rules.ts';
+import type { Suspicion } from './soft-block.ts';
 import { throttleWords } from './throttle-text.ts';
 import { upstreamError } from './upstream-errors.ts';
 import type {
@@ -36,6 +37,8 @@ export interface Judge {
   readonly routeId: string;
   /** Addresses that met a 403 on this lane and path pattern lately, without this reply's. */
   readonly blockedAddresses: readonly string[];
+  /** How unlike the usual pages of this lane the reply is, where that is looked at. */
+  readonly suspicion?: Suspicion | undefined;
   /** What was seen around an attempt that failed; without it nothing is known about anybody. */
   readonly seen?: Sighting;
   readonly tools: {
@@ -70,7 +73,7 @@ export function wasUnprocessed(reply: Reply): boolean {
 /** Challenge, block and throttle pages, whatever their status. */
 function markedVerdict(reply: ResponseReply, judge: Judge): Verdict | undefined {
   if (judge.policy.softBlocks.markers !== 'enforce') return undefined;
-  const found = findMarker(reply);
+  const found = findMarker(reply, askedFor(judge));
   return found && verdictOfMarker(found, reply, judge);
 }
 

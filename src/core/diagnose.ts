@@ -28,9 +28,9 @@ export interface Sighting {
 export interface Load {
   /** Under way when the attempt began, itself included. */
   readonly inFlight: number;
-  /** The most that was under way when the lane last answered quickly; null: it never did. */
+  /** What was typically under way when the lane last answered quickly; null: it never did. */
   readonly fastLevel: number | null;
-  /** Failures of the site at or below that level lately. */
+  /** Failures of the site lately without more than that under way. */
   readonly failedBelow: number;
 }
 
@@ -67,6 +67,8 @@ const RUN = 3;
 const CUT_OFF_HOSTS = 3;
 /** Without a single failure to connect it takes more: hosts of one owner do go silent together. */
 const SILENT_HOSTS = 5;
+/** Traffic swings by itself; what is this much above the level that goes well is more than a swing. */
+const STRAIN = 1.25;
 
 /**
  * Names the one at fault for an attempt that timed out. Each answer but `slow` needs proof, because only
@@ -95,8 +97,13 @@ function routeIsSick({ route, lane, here }: Sighting): boolean {
   return laneIsFine && here.bad >= RUN - 1;
 }
 
-/** More was under way than the lane was ever quick with, and at that level it never failed. */
+/** More was under way than the lane is quick with, and with less it does not fail. */
 function isOverrun({ load, route }: Sighting): boolean {
-  if (load.fastLevel === null || load.failedBelow > 0) return false;
-  return load.inFlight > load.fastLevel && route.good >= route.bad;
+  if (load.failedBelow > 0 || route.bad > route.good) return false;
+  return isStrained(load.inFlight, load.fastLevel);
+}
+
+/** Whether clearly more is under way than the lane is typically quick with. */
+export function isStrained(inFlight: number, fastLevel: number | null): boolean {
+  return fastLevel !== null && inFlight > fastLevel * STRAIN + 1;
 }

@@ -20,6 +20,8 @@ export function sight(evidence: Evidence): string {
       return `the status was ${evidence.status} with ${evidence.name}: ${evidence.value}`;
     case 'marker':
       return `the page is ${evidence.marker} (${evidence.signs.join(', ')})`;
+    case 'learned':
+      return `the reply is unlike what usually comes there (${evidence.signs.join('; ')})`;
     case 'rule':
       return `your rule "${evidence.label}" matched`;
     case 'expect':

@@ -40,10 +40,7 @@ const MAX_SOURCE = 32_768;
 const MAX_SHOWN = 80;
 
 /** Finds the challenge, block or throttle page that a reply is, if it is one: by a field that proves it, or by two signs. */
-export function findMarker(
-  reply: ResponseReply,
-  asked: Asked = NOTHING_KNOWN,
-): Found | undefined {
+export function findMarker(reply: ResponseReply, asked: Asked = NOTHING_KNOWN): Found | undefined {
   return (
     provenMarker(asked.markers, reply.rawHeaders) ??
     provenMarker(MARKERS, reply.rawHeaders) ??

@@ -1,3 +1,5 @@
+import type { Marker } from './marker.ts';
+
 /** The rules one exchange lives under: `policy` of the configuration with the matching target and profile merged over it. */
 export interface Policy {
   /** How long the client is held in all. */
@@ -25,6 +27,8 @@ export interface Policy {
   readonly softBlocks: { readonly markers: Enforcement; readonly learned: Enforcement };
   /** An address with a good record is ejected for a bare 403 only if another address is served. */
   readonly controlRequests: boolean;
+  /** The user's own challenge, block and throttle pages; looked for before those that are built in. */
+  readonly markers: readonly Marker[];
   /** Consecutive 401/403 with the same credentials until they are refused locally; 0 turns the fuse off. */
   readonly authFuse: number;
   /** Asked once when the auth fuse blows: is it the credentials, or something else? */
@@ -149,22 +153,39 @@ export interface ReplyCondition {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What a good reply must show. All keys given must hold. */
-export interface ExpectRule {
+/** Something a good reply shows. All keys given must hold. */
+export interface ExpectCheck {
+  readonly bodyContains?: string;
+  /** RE2 syntax. */
+  readonly bodyMatches?: string;
+  /** JSON Pointer (RFC 6901) that must exist, or what must stand there. */
+  readonly json?: string | JsonCheck;
+  readonly minBytes?: number;
+  /** Media type, wildcards as in `inspect.types`. */
+  readonly contentType?: string;
+  readonly css?: { readonly selector: string; readonly min: number };
+  readonly all?: readonly ExpectCheck[];
+  readonly any?: readonly ExpectCheck[];
+  readonly not?: ExpectCheck;
+}
+
+/** What must stand where a JSON Pointer leads. All keys given must hold. */
+export interface JsonCheck {
+  readonly pointer: string;
+  readonly exists?: boolean;
+  readonly equals?: string | number | boolean | null;
+  /** Entries of a list or an object. */
+  readonly minItems?: number;
+}
+
+/** What a good reply must show, and what it means when it does not. */
+export interface ExpectRule extends ExpectCheck {
   /** Without `statuses`: any 2xx but 204 and 206. */
   readonly when: {
     readonly path?: string;
     readonly method?: string;
     readonly statuses?: readonly number[];
   };
-  readonly bodyContains?: string;
-  readonly bodyMatches?: string;
-  /** JSON Pointer (RFC 6901) that must exist. */
-  readonly json?: string;
-  readonly minBytes?: number;
-  /** Media type, wildcards as in `inspect.types`. */
-  readonly contentType?: string;
-  readonly css?: { readonly selector: string; readonly min: number };
   readonly otherwise: 'transient' | 'rate' | 'address' | 'terminal';
   readonly label: string;
 }

@@ -34,7 +34,7 @@ export const PROTECTOR_MARKERS: readonly Marker[] = [
     kind: 'challenge',
     signs: [
       { body: ['_cf_chl_opt'] },
-      { body: ['/cdn-cgi/challenge-platform/h/', '/cdn-cgi/styles/challenges.css', 'ctype:'] },
+      { body: ['/cdn-cgi/challenge-platform/h/', '/cdn-cgi/styles/challenges.css', 'id="cf-'] },
     ],
   },
   {
@@ -200,7 +200,7 @@ export const PROTECTOR_MARKERS: readonly Marker[] = [
     signs: [
       { body: ['captcha-delivery.com'] },
       {
-        body: ['var dd=', 'dd={', 'dd = {', 'initialcid=', "'rt':'", '"rt":"', 'data-cfasync'],
+        body: ['var dd=', 'dd={', 'dd = {', 'initialcid=', 'data-cfasync'],
         text: ['please enable js and disable any ad blocker'],
       },
     ],
@@ -252,59 +252,6 @@ export const PROTECTOR_MARKERS: readonly Marker[] = [
     signs: [
       { body: ['sucuri_cloudproxy_js'] },
       { title: ['you are being redirected'], text: ['javascript is required'] },
-    ],
-  },
-  {
-    id: 'f5-block',
-    kind: 'block',
-    signs: [
-      {
-        text: [
-          'the requested url was rejected',
-          'url wurde abgelehnt',
-          'url wurde abgewiesen',
-          'url demandée a été rejetée',
-          'url solicitada fue rechazada',
-          'url solicitada foi rejeitada',
-          'url richiesto è stato rifiutato',
-        ],
-        title: ['request rejected'],
-      },
-      {
-        text: [
-          'support id',
-          'support-id',
-          'id de suporte',
-          'id de soporte',
-          'id di supporto',
-          'identifiant de support',
-          'please consult with your administrator',
-        ],
-      },
-    ],
-  },
-  {
-    id: 'f5-challenge',
-    kind: 'challenge',
-    signs: [{ body: ['window["bobcmn"]', "window['bobcmn']", 'bobcmn'] }, { body: ['/tspd/'] }],
-  },
-  {
-    id: 'radware-challenge',
-    kind: 'challenge',
-    signs: [
-      { body: ['perfdrive.com', 'shieldsquare'], title: ['radware'] },
-      {
-        title: ['captcha page', 'bot manager captcha'],
-        text: ['why did this happen', 'we apologize for the inconvenience', 'not a robot'],
-      },
-    ],
-  },
-  {
-    id: 'fortiweb-block',
-    kind: 'block',
-    signs: [
-      { text: ['web page blocked', 'the page cannot be displayed'] },
-      { text: ['attack id', 'fortinet', 'fortigate'], body: ['fortiguard'] },
     ],
   },
 ];

@@ -1,5 +1,5 @@
 import type { Marker } from './marker.ts';
-import { ARE_YOU_HUMAN, CONSENT_FIRST, UNUSUAL_TRAFFIC } from './marker-words.ts';
+import { ARE_YOU_HUMAN, CONSENT_FIRST, GOOGLE_TRAFFIC } from './marker-words.ts';
 
 /** Pages that sites and self-hosted guards put up themselves. */
 export const SITE_MARKERS: readonly Marker[] = [
@@ -7,9 +7,10 @@ export const SITE_MARKERS: readonly Marker[] = [
     id: 'google-sorry',
     kind: 'challenge',
     signs: [
-      { text: UNUSUAL_TRAFFIC },
+      { text: GOOGLE_TRAFFIC },
       { body: ['id="captcha-form"', 'g-recaptcha', '/sorry/', "id='captcha-form'"] },
     ],
+    unless: ['type="password"'],
     maxText: 1500,
   },
   {
@@ -17,17 +18,17 @@ export const SITE_MARKERS: readonly Marker[] = [
     kind: 'challenge',
     signs: [
       { body: ['/httpservice/retry/enablejs'] },
-      { body: ['<noscript', 'enablejs?sei='] },
+      {
+        text: ['if you are not redirected', 'having trouble accessing google'],
+        body: ['http-equiv="refresh"'],
+      },
     ],
     maxText: 600,
   },
   {
     id: 'google-consent',
     kind: 'wall',
-    signs: [
-      { text: CONSENT_FIRST },
-      { body: ['consent.google.', 'consent.youtube.', 'set_eom'] },
-    ],
+    signs: [{ text: CONSENT_FIRST }, { body: ['consent.google.', 'consent.youtube.', 'set_eom'] }],
   },
   {
     id: 'amazon-robot-check',

@@ -108,6 +108,8 @@ export type Evidence =
     }
   /** A challenge or block page: `signs` are at least two independent ones unless a header alone proves it. */
   | { readonly kind: 'marker'; readonly marker: string; readonly signs: readonly string[] }
+  /** Unlike what this lane usually gets: what was learned of it, and how much it weighs (1 is enough). */
+  | { readonly kind: 'learned'; readonly signs: readonly string[]; readonly score: number }
   | { readonly kind: 'rule'; readonly label: string }
   | { readonly kind: 'expect'; readonly missing: string }
   | { readonly kind: 'body'; readonly finding: BodyFinding; readonly receivedBytes: number }

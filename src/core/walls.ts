@@ -159,6 +159,7 @@ export const WALLS: readonly Marker[] = [
       },
     ],
     unlessPath: CONSENT_PATHS,
+    maxText: 900,
     statuses: [200, 203],
   },
 ];

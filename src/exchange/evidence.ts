@@ -49,6 +49,8 @@ export function createEvidence({ clock, network, upstreams }: EvidenceDeps): Evi
           sightings.couldNotConnect(attempt, clock.now());
           if (network.wasCutOff(attempt.startedAt)) return;
           network.failedToConnect(signOf(attempt, kind), upstreams());
+          // Those that still hang testify too: the first to fail must not be blamed for the rest.
+          if (isCutOff(sightings.around(attempt, clock.now()).silence)) network.cutOff();
         },
         sighting: () => ({
           ...sightings.around(attempt, clock.now()),

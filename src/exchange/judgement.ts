@@ -19,6 +19,7 @@ export function judge(
     reply,
     needsSighting(reply) ? { ...base, seen: watch.sighting() } : base,
   );
+  if (reply.kind === 'failure') ((globalThis as any).__seen ??= new Map()).set(reply, watch.sighting()); // DBG
   watch.judged(reply, verdict);
   return verdict;
 }
@@ -28,7 +29,7 @@ const needsSighting = (reply: Received['reply']): boolean =>
   reply.kind === 'failure' || (reply.body.kind === 'seen' && reply.body.end === 'stalled');
 
 /** What `classify` may know besides the reply. */
-function judgeFor(
+export function judgeFor(
   exchange: Exchange,
   lane: Lane,
   route: Route,

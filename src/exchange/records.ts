@@ -19,8 +19,8 @@ export interface LaneRecord {
   readonly pairs: Map<string, Pair>;
   inFlight: number;
   wasGood: boolean;
-  /** The most that was under way when it answered quickly. */
-  fast: { readonly level: number; readonly at: number } | null;
+  /** What was under way when it answered quickly: the mean, the latest counting most. */
+  fastLevel: number | null;
   /** When it failed with no more than that under way. */
   failedBelow: readonly number[];
 }
@@ -96,7 +96,7 @@ const newLane = (): LaneRecord => ({
   pairs: new Map(),
   inFlight: 0,
   wasGood: false,
-  fast: null,
+  fastLevel: null,
   failedBelow: [],
 });
 

@@ -1,7 +1,7 @@
-import type { Sighting, Silence, Votes } from '../core/diagnose.ts';
+import { isStrained, type Sighting, type Silence, type Votes } from '../core/diagnose.ts';
 import type { Reply, Verdict } from '../core/verdict.ts';
 import type { Exchange, Route } from './ports.ts';
-import { type LaneRecord, type Outcome, Records } from './records.ts';
+import { type Outcome, Records } from './records.ts';
 
 /** An attempt under way or just ended. */
 export interface Watched {
@@ -28,6 +28,7 @@ const LEAST_SPAN_MS = 10_000;
 const MOST_FAILED = 256;
 /** An attempt that has hung for less than this tells nothing yet. */
 const LEAST_SILENCE_MS = 500;
+const LEVEL_SHARE = 0.1;
 
 /** Counts what others saw while an attempt was under way. */
 export class Sightings {
@@ -79,7 +80,7 @@ export class Sightings {
       here: this.#here(attempt, now),
       load: {
         inFlight: attempt.inFlight,
-        fastLevel: lane.fast === null ? null : lane.fast.level,
+        fastLevel: lane.fastLevel,
         failedBelow: lane.failedBelow.filter((at) => now - at < WINDOW_MS).length,
       },
       silence: this.#silence(attempt, now),
@@ -93,13 +94,13 @@ export class Sightings {
       lane.wasGood = true;
       if (!isQuick(reply.headMs, attempt.exchange)) return;
       this.#records.enter(attempt, { at: now, exchangeId: attempt.exchange.id, good: true });
-      raiseLevel(lane, attempt.inFlight, now);
+      lane.fastLevel = smoothed(lane.fastLevel, attempt.inFlight);
     }
     if (!isBad(verdict)) return;
     this.#fail({ at: now, attempt, connected: true });
     this.#records.enter(attempt, { at: now, exchangeId: attempt.exchange.id, good: false });
-    const below = lane.fast === null || attempt.inFlight <= lane.fast.level;
-    if (verdict.fault === 'host' && below) lane.failedBelow = [...lane.failedBelow.slice(-7), now];
+    const strained = isStrained(attempt.inFlight, lane.fastLevel);
+    if (verdict.fault === 'host' && !strained) lane.failedBelow = [...lane.failedBelow.slice(-7), now];
   }
 
   /** Of the attempt's own time, or of the whole window where that is empty. */
@@ -147,8 +148,11 @@ export class Sightings {
     const known = this.#records.known(pair);
     if (!known) return 'unknown';
     const { good, bad } = tally(known.outcomes, since);
-    const { fast } = this.#records.lane(pair.laneId);
-    const hanging = [...known.pending].filter((one) => isSilent(one, fast?.level, now)).length;
+    const { fastLevel } = this.#records.lane(pair.laneId);
+    // What hangs because we asked for too much at once is our own doing.
+    const hanging = [...known.pending].filter(
+      (one) => hasHung(one, now) && !isStrained(one.inFlight, fastLevel),
+    ).length;
     if (good + bad + hanging === 0) return 'unknown';
     return good > bad + hanging || (good > 0 && bad === 0 && hanging < 3) ? 'good' : 'bad';
   }
@@ -165,7 +169,7 @@ export class Sightings {
   #silence(attempt: Watched, now: number): Silence {
     const since = sinceOf(attempt, now);
     const failed = this.#failed.filter((one) => one.at >= since);
-    const hanging = [...this.#pending].filter((one) => isSilent(one, undefined, now));
+    const hanging = [...this.#pending].filter((one) => hasWaited(one, now));
     const all = [attempt, ...failed.map((one) => one.attempt), ...hanging];
     const count = (values: readonly string[]) => new Set(values).size;
     const upstreams = count(all.map(({ route }) => route.upstream));
@@ -202,8 +206,10 @@ function votesOf(pairs: readonly (readonly [here: Mood, elsewhere: () => Mood])[
   return votes;
 }
 
-const sinceOf = ({ startedAt }: Watched, now: number): number =>
-  Math.min(startedAt, now - Math.min(LEAST_SPAN_MS, WINDOW_MS));
+/** The attempt's own time. One that failed at once is held against a little of what was before. */
+function sinceOf({ startedAt }: Watched, now: number): number {
+  return now - startedAt < LEAST_SILENCE_MS ? now - LEAST_SPAN_MS : startedAt;
+}
 
 function tally(outcomes: readonly Outcome[], since: number): { good: number; bad: number } {
   const recent = outcomes.filter((one) => one.at >= since);
@@ -215,18 +221,20 @@ function tally(outcomes: readonly Outcome[], since: number): { good: number; bad
 const isQuick = (ms: number, { policy }: Exchange): boolean =>
   ms <= policy.timeouts.firstByteMs / 2;
 
-/** The reverse of quick. What hangs above the level that the lane can do is our own doing. */
-function isSilent(attempt: Watched, level: number | undefined, now: number): boolean {
+/** The reverse of quick: whatever it brings now is late. */
+function hasHung(attempt: Watched, now: number): boolean {
   const waitedMs = now - attempt.startedAt;
-  if (waitedMs < LEAST_SILENCE_MS || isQuick(waitedMs, attempt.exchange)) return false;
-  return level === undefined || attempt.inFlight <= level;
+  return waitedMs >= LEAST_SILENCE_MS && !isQuick(waitedMs, attempt.exchange);
 }
 
-/** The highest level of the last minute at which it was quick; the last one known when it was not quick since. */
-function raiseLevel(lane: LaneRecord, level: number, now: number): void {
-  const stale = lane.fast === null || now - lane.fast.at >= WINDOW_MS;
-  if (stale || lane.fast === null || level >= lane.fast.level) lane.fast = { level, at: now };
+/** Long enough to be missed where nobody else has an answer either. */
+function hasWaited({ startedAt, exchange }: Watched, now: number): boolean {
+  const { connectMs, firstByteMs } = exchange.policy.timeouts;
+  return now - startedAt >= Math.max(LEAST_SILENCE_MS, Math.min(connectMs, firstByteMs) / 4);
 }
+
+const smoothed = (mean: number | null, level: number): number =>
+  mean === null ? level : mean + (level - mean) * LEVEL_SHARE;
 
 /** Whether both the way and the site did their part. */
 function isGood(verdict: Verdict): boolean {

@@ -123,7 +123,12 @@ export class Choice {
         usable = [...usable, added];
       }
     }
-    const inUse = least(usable.slice(0, size), (route) => flights.get(route.id) ?? 0);
+    const inSet = usable.slice(0, size);
+    // One request tries an unknown address: a crowd on it would pay for its block many times over.
+    const open = inSet.filter(
+      ({ id }) => !flights.has(id) || this.#reputation.hasGoodRecord(laneId, id, now),
+    );
+    const inUse = least(open.length > 0 ? open : inSet, (route) => flights.get(route.id) ?? 0);
     const chosen = this.#best(inUse, seeker);
     this.#warm.keep(
       laneId,

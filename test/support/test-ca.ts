@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { program } from './programs.ts';
 
 /** A certificate authority of a test's own, and a server certificate of it. */
 export interface TestCa {
@@ -37,5 +38,5 @@ export function makeTestCa(folder: string, names: readonly string[]): TestCa {
 }
 
 function openssl(args: readonly string[]): void {
-  execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  execFileSync(program('openssl'), args, { stdio: ['ignore', 'ignore', 'pipe'] });
 }
