@@ -8,6 +8,7 @@ import { policyFor } from './config/resolve.ts';
 import { createEvidence } from './exchange/evidence.ts';
 import { createHeartbeats, type Heartbeats } from './exchange/heartbeat.ts';
 import { LocalNetwork } from './exchange/network.ts';
+import { createPages } from './exchange/pages.ts';
 import type { Exchange } from './exchange/ports.ts';
 import { probeCredentials } from './exchange/probe.ts';
 import { type Deps, runExchange } from './exchange/run.ts';
@@ -75,10 +76,11 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     ...shared,
     wall: wallTime,
     tools: judgeTools,
+    pages: createPages({ ...shared, tools: judgeTools }),
     evidence: createEvidence({ ...shared, network, upstreams: () => config.upstreams.length }),
     routes,
     laneFor: (exchange) => lanes.laneFor(exchange, exchange.lane),
-    attempt: (exchange, route) => wires.current.attempt(exchange, route),
+    attempt: (exchange, route, readmit) => wires.current.attempt(exchange, route, readmit),
   };
   const listener = createListener({
     ...shared,

@@ -47,11 +47,21 @@ export function createAttempts(o: {
     raw.once('close', () => sockets.delete(raw));
   };
   return {
-    attempt: (exchange, route) => {
+    attempt: (exchange, route, readmit = async () => true) => {
       const meter = new Meter();
       return withinPatience(exchange, { clock, meter }, (bounded) => {
         const plan = planOf(bounded, route);
-        return tryOnce({ clock, dial, track, connections, exchange: bounded, route, plan, meter });
+        return tryOnce({
+          clock,
+          dial,
+          track,
+          connections,
+          exchange: bounded,
+          route,
+          readmit,
+          plan,
+          meter,
+        });
       });
     },
     openTunnel: (exchange, route) =>
@@ -74,6 +84,7 @@ interface Try {
   readonly connections: Connections;
   readonly exchange: Exchange;
   readonly route: Route;
+  readonly readmit: () => Promise<boolean>;
   readonly plan: Plan;
   readonly meter: Meter;
 }
@@ -92,6 +103,7 @@ async function tryOnce(t: Try): Promise<Received> {
     if (!diedIdle(sent, idle, t)) return receive(sent, idle, t, startedAt);
     // The socket's death, not the request's: once more on a fresh one, and nobody is blamed.
     t.connections.dropIdle(plan.key);
+    if (!(await t.readmit())) return receive(sent, idle, t, startedAt);
   }
   const fresh = await dialConnection(t);
   if ('kind' in fresh) return failedAttempt(fresh, { via: plan.via, sent: false, meter });

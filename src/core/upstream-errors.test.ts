@@ -173,3 +173,39 @@ describe('Proxy-Status on a reply', () => {
     );
   });
 });
+
+describe('the open-source proxies on forwarded plain HTTP', () => {
+  const tinyproxy = ['WWW-Authenticate', 'Basic realm="Tinyproxy"'];
+  const rows: readonly (readonly [string, 'forward' | 'tunnel', number, string[], string])[] = [
+    ['tinyproxy refuses a login', 'forward', 401, tinyproxy, 'account/upstream_auth'],
+    ['the same from a site', 'tunnel', 401, tinyproxy, 'the site'],
+    ['a site wants a login', 'forward', 401, ['WWW-Authenticate', 'Basic realm="x"'], 'the site'],
+    [
+      'squid cannot connect',
+      'forward',
+      503,
+      ['X-Squid-Error', 'ERR_CONNECT_FAIL 111'],
+      'route/unreachable lane',
+    ],
+    [
+      'squid does not serve it',
+      'forward',
+      403,
+      ['X-Squid-Error', 'ERR_ACCESS_DENIED 0'],
+      'route/refused lane',
+    ],
+    [
+      "a squid on the site's side",
+      'tunnel',
+      503,
+      ['X-Squid-Error', 'ERR_CONNECT_FAIL 111'],
+      'the site',
+    ],
+  ];
+  for (const [name, via, status, headers, expected] of rows) {
+    test(name, () => {
+      const reply = response({ status, rawHeaders: headers, via });
+      assert.equal(owner(upstreamError(reply, NOW_WALL)), expected);
+    });
+  }
+});

@@ -1,3 +1,4 @@
+import { fieldValue } from './fields.ts';
 import { exhausted, rateSignal } from './retry-after.ts';
 import { faultInWords, type VendorError, type VendorFault, vendorError } from './vendor.ts';
 import type {
@@ -32,8 +33,15 @@ export function upstreamError(reply: ResponseReply, nowWall: number): UpstreamVe
   const { status, rawHeaders } = reply;
   const forwarded = reply.via === 'forward';
   const error = vendorError(rawHeaders, forwarded ? 'outside' : 'tunnel');
-  if (error === undefined && !(forwarded && FORWARD_STATUSES.includes(status))) return undefined;
+  const answersForward = FORWARD_STATUSES.includes(status) || refusesLogin(status, rawHeaders);
+  if (error === undefined && !(forwarded && answersForward)) return undefined;
   return verdictOf(faultOf(status, error?.fault), { status, rawHeaders, error, nowWall });
+}
+
+/** tinyproxy refuses a login with the 401 of a site (and says so), where a proxy's 407 is meant. */
+function refusesLogin(status: number, rawHeaders: readonly string[]): boolean {
+  const challenge = fieldValue(rawHeaders, 'www-authenticate')?.toLowerCase() ?? '';
+  return status === 401 && challenge.includes('realm="tinyproxy"');
 }
 
 /** A refusal for want of traffic comes as 407 or 403 from some, so words of quota outrank every status. */

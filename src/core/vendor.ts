@@ -39,6 +39,7 @@ const FIELDS: readonly VendorField[] = [
   { name: 'x-crawlera-error', own: true },
   { name: 'x-scrapfly-reject-code', own: true },
   { name: 'x-error-description', own: false },
+  { name: 'x-squid-error', own: false },
 ];
 
 /** Words in vendors' codes and sentences. The first row with a hit decides, so the narrower come first. */
@@ -97,7 +98,15 @@ const WORDS: readonly { readonly fault: VendorFault; readonly words: readonly st
   },
   {
     fault: 'policy',
-    words: ['policy', 'forbidden', 'restricted', 'robots', 'not allowed', 'prohibited'],
+    words: [
+      'policy',
+      'forbidden',
+      'restricted',
+      'robots',
+      'not allowed',
+      'prohibited',
+      'err_access_denied',
+    ],
   },
   {
     fault: 'auth',

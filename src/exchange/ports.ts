@@ -140,7 +140,12 @@ export interface Response {
 }
 
 /** Sends the exchange once. Never rejects: whatever goes wrong on the wire is a `FailureReply`. */
-export type Attempt = (exchange: Exchange, route: Route) => Promise<Received>;
+export type Attempt = (
+  exchange: Exchange,
+  route: Route,
+  /** Asked before the free replay of a request whose kept-alive socket had died: may it go out again now? */
+  readmit?: () => Promise<boolean>,
+) => Promise<Received>;
 
 export type Admission =
   | {

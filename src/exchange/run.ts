@@ -7,6 +7,7 @@ import type { Emit } from '../telemetry/events.ts';
 import { type Attempted, endOf, gaveUp, interrupted } from './ending.ts';
 import type { Evidence } from './evidence.ts';
 import { judge, progressOf } from './judgement.ts';
+import type { Pages } from './pages.ts';
 import type {
   Admission,
   Attempt,
@@ -26,6 +27,8 @@ export interface Deps {
   readonly attempt: Attempt;
   readonly evidence: Evidence;
   readonly tools: Judge['tools'];
+  /** What lanes remember of their pages; without it nothing is learned. */
+  readonly pages?: Pages;
   readonly clock: Clock;
   /** Wall time in epoch ms, for the dates that sites send. */
   readonly wall: () => number;
@@ -51,20 +54,21 @@ export async function runExchange(exchange: Exchange, deps: Deps): Promise<Deliv
       refund?.();
       return gaveUp(start.why.stop, last, ledger, start.why);
     }
-    const { admission, route } = start;
+    const { route } = start;
+    const place = placeIn(lane, exchange, start.admission);
     const sentAt = clock.now();
     ledger = begin(ledger, route.id, sentAt - askedAt);
     const watch = deps.evidence.begin(exchange, lane.id, route);
-    const received = await deps.attempt(exchange, route);
+    const received = await deps.attempt(exchange, route, place.again);
     watch.end(received.reply);
-    void received.closed.then(admission.release); // The slot is held until the body ends.
+    void received.closed.then(place.release); // The slot is held until the body ends.
     const cutOff = interrupted(exchange, { received, route, verdict: undefined }, last, ledger);
     if (cutOff) return cutOff;
 
     last?.received.discard();
     const verdict = judge(received, watch, { exchange, lane, route }, deps);
     last = { received, route, verdict };
-    lane.record({ exchange, admission, verdict, route });
+    lane.record({ exchange, admission: place.admission, verdict, route });
     routes.record({ exchange, laneId: lane.id, route, verdict, headMs: headMs(received) });
 
     const action = decide(verdict, progressOf(exchange, lane, ledger, last, deps), exchange.policy);
@@ -108,6 +112,21 @@ async function mayStart(
   if (choice.kind === 'route') return { kind: 'yes', admission, route: choice.route };
   admission.release();
   return { kind: 'no', why: choice };
+}
+
+/** An attempt's place in its lane. The free replay of a request takes a new one, so that no pause is broken by it. */
+function placeIn(lane: Lane, exchange: Exchange, first: Admitted) {
+  const place = {
+    admission: first,
+    release: () => place.admission.release(),
+    again: async () => {
+      place.release();
+      const next = await lane.admit(exchange);
+      if (next.kind === 'admitted') place.admission = next;
+      return next.kind === 'admitted';
+    },
+  };
+  return place;
 }
 
 /** Books the action, lets the failed reply go, and sits out a backoff; a throttle is sat out in the lane's pause. */
