@@ -6,6 +6,7 @@ import { type Clock, systemClock, systemRandom, wallTime } from './clock.ts';
 import type { Config } from './config/config.ts';
 import { policyFor } from './config/resolve.ts';
 import { createEvidence } from './exchange/evidence.ts';
+import { createHeldMemory } from './exchange/held-memory.ts';
 import { createHeartbeats, type Heartbeats } from './exchange/heartbeat.ts';
 import { LocalNetwork } from './exchange/network.ts';
 import { createPages } from './exchange/pages.ts';
@@ -13,6 +14,7 @@ import type { Exchange } from './exchange/ports.ts';
 import { probeCredentials } from './exchange/probe.ts';
 import { type Deps, runExchange } from './exchange/run.ts';
 import { runTunnel } from './exchange/tunnel.ts';
+import { runUpgrade } from './exchange/upgrade.ts';
 import { judgeTools } from './judge-tools.ts';
 import { createLanes } from './lanes/lanes.ts';
 import { type Authority, openAuthority as openKept } from './listener/authority.ts';
@@ -85,11 +87,20 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   const listener = createListener({
     ...shared,
     config: () => config,
+    memory: createHeldMemory(() => config.memory.maxHeldBytes),
     authority,
     policyFor: (request) => policyFor(config, request),
     run: (exchange) => runExchange(exchange, deps),
-    runTunnel: (exchange) =>
-      runTunnel(exchange, deps, (_, route) => wires.current.openTunnel(exchange, route)),
+    runTunnel: (exchange, flight) =>
+      runTunnel(exchange, flight, {
+        ...deps,
+        openTunnel: (asked, route) => wires.current.openTunnel(asked, route),
+      }),
+    runUpgrade: (exchange) =>
+      runUpgrade(exchange, {
+        ...deps,
+        openUpgrade: (asked, route) => wires.current.openUpgrade(asked, route),
+      }),
     sessionState: (exchange) => routes.sessionState(exchange),
   });
   const running = trackRunning(bus, createHeartbeats(shared));

@@ -8,19 +8,22 @@ import { type Broken, broken } from './failure.ts';
 import type { Guard } from './guard.ts';
 import { Meter } from './meter.ts';
 import { withinPatience } from './patience.ts';
-import { peek } from './peek.ts';
-import { failedAttempt, LiveReceived } from './received.ts';
+import { receive } from './receive.ts';
+import { failedAttempt } from './received.ts';
 import { type Plan, planOf, requestOf } from './request.ts';
 import { type Sent, send } from './send.ts';
 import { abortion } from './step.ts';
 import { createSecure } from './tls.ts';
 import { openTunnel, type Tunnel } from './tunnel.ts';
+import { openUpgrade, type Upgrade } from './upgrade.ts';
 
 /** One try over the wire, and the connections it leaves open for the next. */
 export interface Attempts {
   readonly attempt: Attempt;
   /** Dials (and asks the upstream), and hands the socket over; speaks TLS to the origin unless it is a CONNECT. */
   openTunnel(exchange: Exchange, route: Route): Promise<Tunnel>;
+  /** Asks the origin to switch protocols, over a socket of its own. */
+  openUpgrade(exchange: Exchange, route: Route): Promise<Upgrade>;
   /** Closes a route's idle sockets, and its busy ones when they end. */
   retire(routeId: string): void;
   /** Closes everything at once. */
@@ -68,6 +71,10 @@ export function createAttempts(o: {
       withinPatience(exchange, { clock, meter: new Meter() }, (bounded) =>
         openTunnel({ clock, dial, track, exchange: bounded, route }),
       ),
+    openUpgrade: (exchange, route) =>
+      withinPatience(exchange, { clock, meter: new Meter() }, (bounded) =>
+        openUpgrade({ clock, dial, track, exchange: bounded, route }),
+      ),
     retire: (routeId) => connections.retire(routeId),
     close() {
       connections.close();
@@ -100,15 +107,15 @@ async function tryOnce(t: Try): Promise<Received> {
   const idle = t.connections.take(plan.key, { maxIdleMs, now: startedAt });
   if (idle !== undefined) {
     const sent = await sendOver(idle, t);
-    if (!diedIdle(sent, idle, t)) return receive(sent, idle, t, startedAt);
+    if (!diedIdle(sent, idle, t)) return received(sent, idle, t, startedAt);
     // The socket's death, not the request's: once more on a fresh one, and nobody is blamed.
     t.connections.dropIdle(plan.key);
-    if (!(await t.readmit())) return receive(sent, idle, t, startedAt);
+    if (!(await t.readmit())) return received(sent, idle, t, startedAt);
   }
   const fresh = await dialConnection(t);
   if ('kind' in fresh) return failedAttempt(fresh, { via: plan.via, sent: false, meter });
   const sent = await sendOver(fresh, t);
-  return receive(sent, fresh, t, startedAt);
+  return received(sent, fresh, t, startedAt);
 }
 
 async function dialConnection(t: Try): Promise<Connection | Broken> {
@@ -160,27 +167,7 @@ function diedIdle(sent: Sent, connection: Connection, t: Try): boolean {
   return t.plan.repeatable || !connection.wire.written;
 }
 
-async function receive(
-  sent: Sent,
-  connection: Connection,
-  t: Try,
-  startedAt: number,
-): Promise<Received> {
-  const { exchange, plan, meter, clock } = t;
-  if (sent.kind === 'failed') {
-    const end = broken(sent.error, sent.phase, plan.via === 'forward' ? 'upstream' : 'origin');
-    return failedAttempt(end, { via: plan.via, sent: connection.wire.written, meter });
-  }
-  const { status, reason, rawHeaders, incoming } = sent;
-  const now = clock.now();
-  void incoming.closed.then(() => meter.stop());
-  exchange.stage = { kind: 'receiving', sinceAt: now, untilAt: undefined };
-  const body = await peek(incoming, sent, exchange);
-  const { readable, rawTrailers } = incoming;
-  return new LiveReceived({
-    reply: { kind: 'response', via: plan.via, status, rawHeaders, body, headMs: now - startedAt },
-    response: { status, reason, rawHeaders, body: readable, rawTrailers },
-    incoming,
-    meter,
-  });
+function received(sent: Sent, connection: Connection, t: Try, startedAt: number) {
+  const { exchange, meter, clock } = t;
+  return receive(sent, { clock, exchange, connection, via: t.plan.via, meter, startedAt });
 }

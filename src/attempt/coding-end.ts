@@ -1,16 +1,17 @@
 import type { Transform } from 'node:stream';
 import {
   createBrotliDecompress,
+  createGunzip,
   createInflate,
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib';
-import { BOMB_RATIO, codingsOf, gzipPayload, hasZlibHeader } from './decode.ts';
+import { BOMB_RATIO, type Coding, codingsOf, gzipPayload, hasZlibHeader } from './decode.ts';
 
 /** Follows a coded body that is not held, to tell at its end whether the coding had come to its own. */
 export interface CodingEnd {
   write(chunk: Buffer): void;
-  /** Whether the decoder has enough to do; `onReady` is called when it has not any more. */
+  /** Whether the decoder has enough to do; `onReady` is called when that is over. */
   readonly isBusy: boolean;
   onReady: () => void;
   /** Resolves when everything written was looked at. What cannot be told counts as whole. */
@@ -19,54 +20,60 @@ export interface CodingEnd {
 }
 
 const BUSY_BYTES = 256 * 1024;
+/** A gzip header may hold a file name and a comment. */
+const MOST_HEADER_BYTES = 64 * 1024;
 /** Below this much output nobody is harmed by a bomb. */
 const BOMB_BYTES = 64 * 1024 * 1024;
 
-/** Starts with what has come so far; undefined when the outermost coding is none whose end is known. */
-export function followCoding(start: Buffer, contentEncoding: string): CodingEnd | undefined {
-  const decoder = decoderFor(codingsOf(contentEncoding).at(-1), start);
-  return decoder && new Following(decoder.stream, decoder.payload);
+/** Follows the outermost coding from the body's first byte on; undefined when it is none whose end is known. */
+export function followCoding(contentEncoding: string): CodingEnd | undefined {
+  const coding = codingsOf(contentEncoding).at(-1);
+  return coding && new Following(coding);
 }
 
-/** Framing tells a shortened download from a whole one, except where it was made around the shortened one. */
+type Decoder = Transform & { readonly bytesWritten: number };
+
+/** Framing tells a shortened body from a whole one, except where it was made around the shortened one. */
 class Following implements CodingEnd {
   onReady = () => {};
-  readonly #decoder: Transform & { readonly bytesWritten: number };
+  readonly #coding: Coding;
   readonly #found: Promise<'whole' | 'short'>;
   readonly #find: (end: 'whole' | 'short') => void;
-  #decoded = 0;
-  #pending = 0;
+  /** Before there is a decoder: too little to know which. */
+  #start: Buffer = Buffer.alloc(0);
+  #decoder: Decoder | undefined;
+  #decodedBytes = 0;
+  #pendingBytes = 0;
   #isOver = false;
 
-  constructor(decoder: Transform & { readonly bytesWritten: number }, start: Buffer) {
-    this.#decoder = decoder;
+  constructor(coding: Coding) {
+    this.#coding = coding;
     const { promise, resolve } = Promise.withResolvers<'whole' | 'short'>();
     this.#found = promise;
     this.#find = resolve;
-    decoder.on('data', (chunk: Buffer) => this.#onDecoded(chunk));
-    decoder.once('end', () => this.#over('whole'));
-    decoder.once('error', (error: NodeJS.ErrnoException) => {
-      this.#over(error.code === 'Z_BUF_ERROR' ? 'short' : 'whole');
-    });
-    this.write(start);
   }
 
   get isBusy(): boolean {
-    return !this.#isOver && this.#pending >= BUSY_BYTES;
+    return !this.#isOver && this.#pendingBytes >= BUSY_BYTES;
   }
 
   write(chunk: Buffer): void {
     if (this.#isOver) return;
-    this.#pending += chunk.length;
-    this.#decoder.write(chunk, () => {
-      const wasBusy = this.isBusy;
-      this.#pending -= chunk.length;
-      if (wasBusy && !this.isBusy) this.onReady();
-    });
+    if (this.#decoder) {
+      this.#decode(this.#decoder, chunk);
+      return;
+    }
+    this.#start = Buffer.concat([this.#start, chunk]);
+    const found = decoderFor(this.#coding, this.#start);
+    if (found) this.#begin(found.decoder, found.payload);
+    else if (this.#start.length > MOST_HEADER_BYTES) this.#over('whole');
   }
 
   end(): Promise<'whole' | 'short'> {
-    if (!this.#isOver) this.#decoder.end();
+    if (this.#start.length === 0) this.#over('whole');
+    if (this.#isOver) return this.#found;
+    if (!this.#decoder) this.#begin(createGunzip(), this.#start);
+    this.#decoder?.end();
     return this.#found;
   }
 
@@ -74,36 +81,59 @@ class Following implements CodingEnd {
     this.#over('whole');
   }
 
-  #onDecoded(chunk: Buffer): void {
-    this.#decoded += chunk.length;
-    if (this.#decoded < BOMB_BYTES) return;
-    if (this.#decoded / Math.max(1, this.#decoder.bytesWritten) > BOMB_RATIO) this.#over('whole');
+  #begin(decoder: Decoder, payload: Buffer): void {
+    this.#decoder = decoder;
+    decoder.on('data', (chunk: Buffer) => this.#onDecoded(decoder, chunk));
+    decoder.once('end', () => this.#over('whole'));
+    decoder.on('error', (error: NodeJS.ErrnoException) => {
+      this.#over(error.code === 'Z_BUF_ERROR' ? 'short' : 'whole');
+    });
+    this.#decode(decoder, payload);
+  }
+
+  #decode(decoder: Decoder, chunk: Buffer): void {
+    this.#pendingBytes += chunk.length;
+    decoder.write(chunk, () => {
+      const wasBusy = this.isBusy;
+      this.#pendingBytes -= chunk.length;
+      if (wasBusy && !this.isBusy) this.onReady();
+    });
+  }
+
+  #onDecoded(decoder: Decoder, chunk: Buffer): void {
+    this.#decodedBytes += chunk.length;
+    if (this.#decodedBytes < BOMB_BYTES) return;
+    if (this.#decodedBytes / Math.max(1, decoder.bytesWritten) > BOMB_RATIO) this.#over('whole');
   }
 
   #over(end: 'whole' | 'short'): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#find(end);
-    this.#decoder.destroy();
+    this.#decoder?.destroy();
     this.onReady();
   }
 }
 
-function decoderFor(coding: ReturnType<typeof codingsOf>[number], start: Buffer) {
+/** The decoder for a body that begins so, and what it is to be given; undefined while that cannot be told. */
+function decoderFor(
+  coding: Coding,
+  start: Buffer,
+): { decoder: Decoder; payload: Buffer } | undefined {
   switch (coding) {
     case 'gzip': {
-      // Its checksum may be missing, and anything may follow, as browsers have it: only the data in it counts.
+      // As browsers have it, the checksum may be missing, and anything may follow: the data alone counts.
       const payload = gzipPayload(start);
-      return payload && { stream: createInflateRaw(), payload };
+      return payload && { decoder: createInflateRaw(), payload };
     }
-    case 'deflate':
+    case 'deflate': {
       if (start.length < 2) return undefined;
-      return { stream: hasZlibHeader(start) ? createInflate() : createInflateRaw(), payload: start };
+      const decoder = hasZlibHeader(start) ? createInflate() : createInflateRaw();
+      return { decoder, payload: start };
+    }
     case 'br':
-      return { stream: createBrotliDecompress(), payload: start };
+      return { decoder: createBrotliDecompress(), payload: start };
     case 'zstd':
-      return { stream: createZstdDecompress(), payload: start };
-    case undefined:
-      return undefined;
+      return { decoder: createZstdDecompress(), payload: start };
   }
 }

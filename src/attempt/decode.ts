@@ -6,6 +6,7 @@ import {
   createInflate,
   createInflateRaw,
   createZstdDecompress,
+  gunzipSync,
 } from 'node:zlib';
 import type { BodySight } from '../core/verdict.ts';
 
@@ -21,7 +22,8 @@ interface Bounds {
   readonly whole: boolean;
 }
 
-type Coding = 'gzip' | 'deflate' | 'br' | 'zstd';
+/** The content codings that can be taken off. */
+export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd';
 
 /** Pages reach 50:1 at the very most, while deflate alone can do 1000:1. */
 export const BOMB_RATIO = 250;
@@ -88,6 +90,8 @@ interface Layer {
 }
 
 async function takeOff(coding: Coding, encoded: Buffer, bounds: Bounds): Promise<Layer> {
+  const quick = coding === 'gzip' && bounds.whole ? takenOffAtOnce(encoded, bounds) : undefined;
+  if (quick) return quick;
   const layer = await run(decoderFor(coding, encoded, bounds.whole), encoded, bounds);
   const failed = layer.end === 'short' || layer.end === 'broken';
   if (coding !== 'gzip' || !failed || !bounds.whole) return layer;
@@ -96,6 +100,19 @@ async function takeOff(coding: Coding, encoded: Buffer, bounds: Bounds): Promise
   if (payload === undefined) return layer;
   const bare = await run(createInflateRaw(), payload, bounds);
   return bare.end === 'ended' || bare.end === 'full' ? bare : layer;
+}
+
+const AT_ONCE_BYTES = 65_536;
+
+/** Most pages are small, gzipped and whole: for them a stream costs more than the decoding. All else takes the long way. */
+function takenOffAtOnce(encoded: Buffer, { maxBytes }: Bounds): Layer | undefined {
+  if (encoded.length > AT_ONCE_BYTES || maxBytes < 1) return undefined;
+  try {
+    const bytes = gunzipSync(encoded, { maxOutputLength: maxBytes });
+    return bytes.length < maxBytes ? { bytes, end: 'ended' } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 type Decoder = Transform & { readonly bytesWritten: number };

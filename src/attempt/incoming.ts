@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import type { CodingEnd } from './coding-end.ts';
 import { CodedError } from './failure.ts';
+import { Silence } from './silence.ts';
 import { abortion } from './step.ts';
 
 /** Where a body comes from: the wire, which can be stopped for a while or for good. */
@@ -40,6 +41,7 @@ export class Incoming {
   readonly rawTrailers: string[] = [];
   readonly #o: IncomingOptions;
   readonly #close: () => void;
+  readonly #silence: Silence;
   readonly #onAbort = () => this.#lose(abortion());
   #mode: 'holding' | 'flowing' | 'keeping' | 'draining' | 'lost' = 'holding';
   /** `arrived`: all is here, and it is being looked at whether it is whole. */
@@ -54,8 +56,6 @@ export class Incoming {
   #paused = false;
   #wanted = false;
   #read = false;
-  #lastAt: number;
-  #cancelIdle: () => void;
   #cancelMode: () => void = () => {};
   #onProgress: () => void = () => {};
 
@@ -68,14 +68,16 @@ export class Incoming {
       highWaterMark: READ_AHEAD_BYTES,
       read: () => this.#onRead(),
       destroy: (error, done) => {
-        this.#onReaderGone();
+        if (this.deliverable && this.#wire === 'open') this.#lose(abortion());
         done(error);
       },
     });
     // A body that nobody reads may break off too.
     this.readable.on('error', () => {});
-    this.#lastAt = o.clock.now();
-    this.#cancelIdle = o.clock.after(o.idleMs, () => this.#checkIdle());
+    this.#silence = new Silence(o, {
+      isListening: () => !this.#paused,
+      onSilent: () => this.#onSilent(),
+    });
     o.signal.addEventListener('abort', this.#onAbort, { once: true });
     if (o.signal.aborted) this.#onAbort();
   }
@@ -92,7 +94,7 @@ export class Incoming {
   /** Takes the next piece off the wire. */
   data(chunk: Buffer): void {
     this.#received += chunk.length;
-    this.#lastAt = this.#o.clock.now();
+    this.#silence.broken();
     if (this.#mode === 'lost') return;
     if (this.#mode === 'draining') {
       this.#drained += chunk.length;
@@ -148,10 +150,12 @@ export class Incoming {
     return Buffer.concat(this.#queue);
   }
 
-  /** Ends the body only if its coding has come to its end too. `codingEnd` has what is held already. */
+  /** Ends the body only if its coding has come to its end too. */
   follow(codingEnd: CodingEnd): void {
     this.#codingEnd = codingEnd;
+    for (const chunk of this.#queue) codingEnd.write(chunk);
     codingEnd.onReady = () => this.#pump();
+    if (this.#wire === 'ended') void this.#endCoded(codingEnd);
   }
 
   /** Lets the reader have it, as fast as it reads. */
@@ -200,16 +204,17 @@ export class Incoming {
 
   async #endCoded(codingEnd: CodingEnd): Promise<void> {
     this.#wire = 'arrived';
-    this.#cancelIdle();
-    const end = await codingEnd.end();
-    if (end === 'whole') this.#settle('ended');
-    else this.fail(new CodedError('FORBEAR_CLOSED', 'the content coding ended early'));
+    this.#silence.stop();
+    if ((await codingEnd.end()) === 'whole') return this.#settle('ended');
+    // With the last of the bytes that the framing announced, the client would take it for the whole.
+    this.#drop();
+    this.fail(new CodedError('FORBEAR_CODING_CUT', 'the content coding ended early'));
   }
 
   #settle(wire: 'ended' | 'broken'): void {
     this.#wire = wire;
     this.#codingEnd?.stop();
-    this.#cancelIdle();
+    this.#silence.stop();
     this.#cancelMode();
     this.#o.signal.removeEventListener('abort', this.#onAbort);
     this.#onProgress();
@@ -234,7 +239,7 @@ export class Incoming {
   #pump(): void {
     if (this.#mode !== 'flowing' && this.#mode !== 'keeping') return;
     while (this.#wanted) {
-      const chunk = this.#queue.shift();
+      const chunk = this.#isLastInDoubt() ? undefined : this.#queue.shift();
       if (chunk === undefined) break;
       this.#queued -= chunk.length;
       this.#wanted = this.readable.push(chunk);
@@ -242,6 +247,12 @@ export class Incoming {
     if (this.#queue.length === 0 && this.#wanted) this.#finish();
     const isBusy = this.#queued >= READ_AHEAD_BYTES || this.#codingEnd?.isBusy === true;
     if (this.#mode === 'flowing') this.#setPaused(isBusy);
+  }
+
+  #isLastInDoubt(): boolean {
+    const isSettled = this.#wire === 'ended' || this.#wire === 'broken';
+    const isLast = this.#queue.length === 1 && this.#received === this.#o.length;
+    return isLast && !isSettled && this.#codingEnd !== undefined;
   }
 
   #finish(): void {
@@ -252,28 +263,16 @@ export class Incoming {
   #setPaused(paused: boolean): void {
     if (paused === this.#paused || this.#wire !== 'open') return;
     this.#paused = paused;
-    this.#lastAt = this.#o.clock.now();
+    this.#silence.broken();
     if (paused) this.#o.source.pause();
     else this.#o.source.resume();
   }
 
-  /** One timer for the whole body, looked at when it fires: silence counts only while we want to read. */
-  #checkIdle(): void {
-    const now = this.#o.clock.now();
-    if (this.#paused) this.#lastAt = now;
-    const leftMs = this.#lastAt + this.#o.idleMs - now;
-    if (leftMs > 0) {
-      this.#cancelIdle = this.#o.clock.after(leftMs, () => this.#checkIdle());
-      return;
-    }
+  #onSilent(): void {
     this.#stalled = true;
     const error = new CodedError('FORBEAR_TIMEOUT', `silent for ${this.#o.idleMs} ms`);
     this.fail(error);
     this.#o.source.abort(error);
-  }
-
-  #onReaderGone(): void {
-    if (this.deliverable && this.#wire === 'open') this.#lose(abortion());
   }
 
   #lose(error: Error): void {

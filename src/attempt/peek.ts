@@ -13,7 +13,10 @@ interface ReplyHead {
 }
 
 // They have no end, and each piece is wanted at once.
-const ENDLESS: ReadonlySet<string | undefined> = new Set(['text/event-stream', 'multipart/x-mixed-replace']);
+const ENDLESS: ReadonlySet<string | undefined> = new Set([
+  'text/event-stream',
+  'multipart/x-mixed-replace',
+]);
 
 /** Holds a body for as long as it takes to judge it, looks at a decoded copy, and lets it flow. */
 export async function peek(
@@ -61,8 +64,7 @@ function hasMoreToCome(sight: BodySight): boolean {
 /** What could not be held whole is watched to its end: a site may frame half of a coded body as if it were all. */
 function followEnd(incoming: Incoming, { rawHeaders }: ReplyHead): void {
   if (ENDLESS.has(mediaType(fieldValue(rawHeaders, 'content-type')))) return;
-  const codings = fieldValues(rawHeaders, 'content-encoding').join(',');
-  const codingEnd = codings === '' ? undefined : followCoding(incoming.heldBytes(), codings);
+  const codingEnd = followCoding(fieldValues(rawHeaders, 'content-encoding').join(','));
   if (codingEnd) incoming.follow(codingEnd);
 }
 

@@ -2,10 +2,11 @@ import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { policyFor } from '../config/resolve.ts';
 import type { Action } from '../core/action.ts';
-import { classify, wasUnprocessed } from '../core/classify.ts';
+import { askedFor, classify, wasUnprocessed } from '../core/classify.ts';
 import { decide } from '../core/decide.ts';
 import { explainStop, seconds, explain as sentence, sight } from '../core/explain.ts';
 import { fieldValue } from '../core/fields.ts';
+import { weighMarkers } from '../core/find-marker.ts';
 import { begin, newLedger } from '../core/ledger.ts';
 import type { Policy } from '../core/policy.ts';
 import type { ResponseReply, Verdict, Via } from '../core/verdict.ts';
@@ -31,6 +32,16 @@ interface Explained {
   readonly verdict: Verdict;
   readonly action: Action;
   readonly explain: string;
+  /** Block pages of which the reply shows something, the likeliest first. */
+  readonly weighed: readonly {
+    readonly marker: string;
+    readonly kind: string;
+    /** Signs shown, as a share of those needed. */
+    readonly score: number;
+    readonly holds: boolean;
+    readonly for: readonly string[];
+    readonly against: readonly string[];
+  }[];
 }
 
 /** `forbear explain`: judges a reply offline as the first attempt of a request, and says what would follow. */
@@ -119,7 +130,12 @@ function judged(
     },
     policy,
   );
-  return { verdict, action, explain: sentence(verdict, action) };
+  const weighed = weighMarkers(reply, askedFor({ request, policy })).map(
+    ({ marker, score, holds, seen, against }) => {
+      return { marker: marker.id, kind: marker.kind, score, holds, for: seen, against };
+    },
+  );
+  return { verdict, action, explain: sentence(verdict, action), weighed };
 }
 
 /** Which ways out the configuration leaves to a first attempt. */
@@ -157,8 +173,15 @@ function readable(facts: Explained & { readonly lane: string; readonly via: Via 
     ['action', actionWords(action)],
     ['lane', `${lane}, reached ${VIA[via]}`],
     ['because', facts.explain],
+    ...facts.weighed.map((one) => ['weighed', weighedWords(one)] as const),
   ];
   return rows.map(([name, value]) => `${name.padEnd(10)}${value}\n`).join('');
+}
+
+function weighedWords(one: Explained['weighed'][number]): string {
+  const against = one.against.length === 0 ? '' : `; against: ${one.against.join(', ')}`;
+  const holds = one.holds ? 'holds' : 'does not hold';
+  return `${one.marker} (${one.kind}), score ${one.score.toFixed(2)} of 1, ${holds}; for: ${one.for.join(', ')}${against}`;
 }
 
 const VIA: Record<Via, string> = {

@@ -64,6 +64,15 @@ export function assemble(material: Material): Assembled {
       },
       tls: tls.tls,
       drainMs: sections.drain,
+      limits: {
+        headerBytes: sections.limits.header_bytes,
+        headMs: sections.limits.head,
+        keepAliveMs: sections.limits.keep_alive,
+        connections: sections.limits.connections,
+        clientConnections: sections.limits.client_connections,
+        tunnels: sections.limits.tunnels,
+      },
+      memory: { maxHeldBytes: sections.memory.max_held },
       upstreams: upstreams.length > 0 ? upstreams : [directUpstream],
       policy: wholePolicy(sections.policy),
       profiles: Object.fromEntries(
@@ -149,12 +158,13 @@ function checkStore({ store }: Sections, report: Report): void {
 function isWhole(sections: Sections): sections is ConfigInput {
   const { listen, admin, clients, auth, intercept, drain, upstreams, policy, profiles } = sections;
   const parts = [listen, admin, clients, auth, intercept, drain, upstreams, policy, profiles];
-  const others = [sections.targets, sections.log, sections.tls, sections.allow_private_targets];
+  const { targets, log, tls, allow_private_targets: allowPrivate, limits, memory } = sections;
+  const others = [targets, log, tls, allowPrivate, limits, memory];
   return [...parts, ...others].every((part) => part !== undefined);
 }
 
 function wholePolicy(keys: ConfigInput['policy']): Policy {
-  return { replies: [], expect: [], ...toPatch(keys) } as Policy;
+  return { markers: [], replies: [], expect: [], ...toPatch(keys) } as Policy;
 }
 
 function target(given: TargetInput): TargetConfig {

@@ -12,6 +12,8 @@ export interface Config {
   readonly intercept: InterceptConfig;
   readonly tls: TlsConfig;
   readonly drainMs: number;
+  readonly limits: LimitsConfig;
+  readonly memory: { readonly maxHeldBytes: number };
   /** Never empty: `direct` is put in when the list is. */
   readonly upstreams: readonly UpstreamConfig[];
   readonly policy: Policy;
@@ -27,6 +29,20 @@ export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 export interface Address {
   readonly host: string;
   readonly port: number;
+}
+
+/** What clients may take up. Those that say so are read at start only. */
+export interface LimitsConfig {
+  /** Request line and header fields of one request. Read at start. */
+  readonly headerBytes: number;
+  /** From the opening of a connection, or the first byte of a later request, to the end of the head. Read at start. */
+  readonly headMs: number;
+  /** Silence between two requests on one connection. Read at start. */
+  readonly keepAliveMs: number;
+  /** All client connections together. */
+  readonly connections: number;
+  readonly clientConnections: number;
+  readonly tunnels: number;
 }
 
 export interface InterceptConfig {

@@ -108,11 +108,14 @@ const ENTRIES: Readonly<Record<string, readonly (readonly PropertyKey[])[]>> = {
   ],
   policy: [
     ['policy', 'probe'],
+    ['policy', 'markers', 0],
+    ['policy', 'markers', 0, 'signs', 0],
     ['policy', 'replies', 0],
     ['policy', 'replies', 0, 'when'],
     ['policy', 'expect', 0],
     ['policy', 'expect', 0, 'when'],
     ['policy', 'expect', 0, 'css'],
+    ['policy', 'expect', 0, 'json'],
   ],
   targets: [['targets', 0, 'match']],
 };

@@ -93,7 +93,7 @@ const placesOfFaults = [
   '28:39 targets.0.replies.0.when.body_matches',
   '28:56 targets.0.replies.0.verdict',
   '29:33 targets.0.expect.0.css.selector',
-  '29:48 targets.0.expect.0.json',
+  '29:48 targets.0.expect.0.json.pointer',
   '30:5 targets.1.match',
   '31:15 log.level',
   '32:1 surprise',

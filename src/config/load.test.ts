@@ -95,7 +95,6 @@ metrics: { max_lanes: 5 }
     configOf(text).notices.map((notice) => notice.split(' ')[0]),
     [
       'targets.0.dead_letters.keep',
-      'targets.0.soft_blocks.learned',
       'profiles.p.lenient',
       'intercept.on_untrusted',
       'metrics.max_lanes',

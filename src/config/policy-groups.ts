@@ -201,8 +201,7 @@ const softBlocks = group(
     learned: setting(
       enforcement,
       'report',
-      'Pages unlike what the lane usually gets: off, report, or enforce.',
-      { when: ['enforce'] },
+      'Pages unlike what the lane usually gets: off, report (a line in the log), or enforce.',
     ),
   },
   'Good statuses with bad pages.',

@@ -1,7 +1,7 @@
-import type { ExpectRule, ReplyCondition, ReplyRule } from '../core/policy.ts';
+import { compact, type Loose } from './compact.ts';
 import type { PolicyPatch } from './config.ts';
 import type { PolicyKeys } from './policy-schema.ts';
-import type { ExpectRuleInput, ReplyRuleInput } from './rules-schema.ts';
+import { expectRule, markerRow, replyRule } from './rules-patch.ts';
 
 /** The file's names in the code's names and units; what was left out stays out. */
 export function toPatch(keys: PolicyKeys): PolicyPatch {
@@ -36,6 +36,7 @@ export function toPatch(keys: PolicyKeys): PolicyPatch {
     resumeDownloads: keys.resume_downloads,
     annotate: keys.annotate,
     lenient: keys.lenient,
+    markers: keys.markers?.map(markerRow),
     replies: keys.replies?.map(replyRule),
     expect: keys.expect?.map(expectRule),
   });
@@ -99,58 +100,9 @@ function routeKeys(keys: PolicyKeys): Loose<PolicyPatch> {
   };
 }
 
-function replyRule(rule: ReplyRuleInput, index: number): ReplyRule {
-  const { when } = rule;
-  const headers = { ...when.header, ...when.headers };
-  return {
-    when: compact<ReplyCondition>({
-      statuses: when.status,
-      path: when.path,
-      method: when.method,
-      bodyContains: when.body_contains,
-      bodyMatches: when.body_matches,
-      headers:
-        when.header || when.headers
-          ? Object.fromEntries(
-              Object.entries(headers).map(([name, part]) => [name.toLowerCase(), part]),
-            )
-          : undefined,
-    }),
-    verdict: rule.verdict,
-    label: rule.label ?? `reply-${index + 1}-${rule.verdict}`,
-  };
-}
-
-function expectRule(rule: ExpectRuleInput, index: number): ExpectRule {
-  return compact<ExpectRule>({
-    when: compact<ExpectRule['when']>({
-      path: rule.when?.path,
-      method: rule.when?.method,
-      statuses: rule.when?.status,
-    }),
-    bodyContains: rule.body_contains,
-    bodyMatches: rule.body_matches,
-    json: rule.json,
-    minBytes: rule.min_bytes,
-    contentType: rule.content_type,
-    css: rule.css && { selector: rule.css.selector, min: rule.css.min ?? 1 },
-    otherwise: rule.else ?? 'transient',
-    label: rule.label ?? `expect-${index + 1}`,
-  });
-}
-
-/** The same type where what is left out may also be undefined. */
-type Loose<T> = { readonly [K in keyof T]?: T[K] | undefined };
-
 function section<I, O extends object>(
   keys: I | undefined,
   read: (keys: I) => Loose<O>,
 ): O | undefined {
   return keys && compact<O>(read(keys));
-}
-
-/** Without what is undefined. The caller sees to it that what `T` needs is there. */
-export function compact<T extends object>(loose: Loose<T>): T {
-  const entries = Object.entries(loose).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as T;
 }

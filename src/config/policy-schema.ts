@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { markerRow } from './markers-schema.ts';
 import { policyGroups } from './policy-groups.ts';
 import { expectRule, replyRule } from './rules-schema.ts';
 import { duration, flag, size, statuses, whole } from './scalars.ts';
@@ -87,6 +88,10 @@ const fields = {
 };
 
 const rules = {
+  markers: option(
+    z.array(markerRow),
+    'Challenge, block and throttle pages of your own sites, besides those that are built in.',
+  ),
   replies: option(
     z.array(replyRule),
     'Rules over replies, in order; the first that matches decides, before any other evidence.',

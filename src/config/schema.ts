@@ -1,7 +1,8 @@
 import * as z from 'zod';
+import { limitsSchema } from './limits-schema.ts';
 import { policySchema, profileSchema, targetSchema } from './policy-schema.ts';
 import { listenAddress } from './proxy-url.ts';
-import { autoFlag, duration, whole } from './scalars.ts';
+import { autoFlag, duration, size, whole } from './scalars.ts';
 import { group, option, required, setting } from './setting.ts';
 import { hostGlob, secretText, text, textOf } from './texts.ts';
 import { upstreamSchema } from './upstream-schema.ts';
@@ -105,6 +106,17 @@ export const configSchema = z.strictObject({
     'TLS towards origins and upstreams.',
   ),
   drain: setting(duration, '30s', 'How long running exchanges may take to finish after SIGTERM.'),
+  limits: limitsSchema,
+  memory: group(
+    {
+      max_held: setting(
+        size,
+        '256MiB',
+        'Request bodies kept for another try, all together; beyond it they are streamed and sent once.',
+      ),
+    },
+    'What may be kept in memory.',
+  ),
   upstreams: setting(
     z.array(upstreamSchema),
     [],

@@ -43,8 +43,10 @@ export const newBaseline: Baseline = {
 
 /** Pages of one pattern that are this alike by nature say nothing when they repeat. */
 export const ALIKE_BY_NATURE = 0.75;
+/** Documents of one frame, each with something of its own in it, are less alike than this. */
+const ONE_FRAME = 0.9;
 /** Two documents this alike are one. */
-export const SAME_DOCUMENT = 0.9;
+export const SAME_DOCUMENT = 0.95;
 /** After this many pages older ones fade, so that slow change is followed. */
 const MEMORY = 40;
 const MAX_WORDS = 5;
@@ -74,18 +76,28 @@ export function usualWords({ words }: Baseline): readonly string[] {
   return words.filter(([, share]) => share >= 0.95).map(([word]) => word);
 }
 
-/** URL and sketch in one text, as `docs` holds them. */
-export const documentOf = ({ url, sketch }: PageFacts): string => url + sketch;
+/** URL and sketch in one text, as `docs` holds them; of a redirect, where it led stands in place of the sketch. */
+export const documentOf = ({ url, sketch, to }: PageFacts): string =>
+  url + (to === undefined ? sketch : to.padEnd(SKETCH_CHARS, '.'));
 /** The URL of such a text. */
 export const urlOf = (document: string): string => document.slice(0, -SKETCH_CHARS);
 /** How alike two such texts are. */
 export const alikeness = (a: string, b: string): number =>
   likeness(a.slice(-SKETCH_CHARS), b.slice(-SKETCH_CHARS));
 
-/** What a new look of a site is and a block is not: a document for each URL, and something in them. */
+/** What a new look of a site is and a block is not: a document for each URL, whole and with something in it. */
 export function isDiverse(next: Baseline, usual: Baseline): boolean {
   if (next.bare > 0.5 || next.alike < 0) return false;
-  return next.alike < Math.min(SAME_DOCUMENT, Math.max(ALIKE_BY_NATURE, usual.alike + 0.1));
+  if (next.closed >= 0 && next.closed < 0.5 && usual.closed >= 0.95) {
+    // Minifiers may leave the closing tag out for good, but then that is not all that has changed.
+    if (next.n < MEMORY || hasWordsOf(next, usual)) return false;
+  }
+  return next.alike < ONE_FRAME;
+}
+
+function hasWordsOf(next: Baseline, usual: Baseline): boolean {
+  const before = usualWords(usual);
+  return before.length === 0 || usualWords(next).some((word) => before.includes(word));
 }
 
 function learnItems(base: Baseline, items: number | undefined, weight: number) {

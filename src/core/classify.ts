@@ -1,12 +1,12 @@
 import { nothingSeen, type Sighting } from './diagnose.ts';
 import { isEmpty, type Unmet, unmetExpectation } from './expect.ts';
 import { failureVerdict, silenceVerdict } from './failures.ts';
-import { type Found, findMarker } from './find-marker.ts';
+import { type Asked, type Found, findMarker } from './find-marker.ts';
 import { pathPattern } from './path-pattern.ts';
 import type { Policy } from './policy.ts';
 import { exhausted, hasRetryAfter, rateSignal } from './retry-after.ts';
 import { ruledVerdict } from './rules.ts';
-import type { Suspicion } from './soft-block.ts';
+import { learnedVerdict, type Suspicion } from './soft-block.ts';
 import { throttleWords } from './throttle-text.ts';
 import { upstreamError } from './upstream-errors.ts';
 import type {
@@ -57,6 +57,7 @@ export function classify(reply: Reply, judge: Judge): Verdict {
     rateVerdict(reply, judge) ??
     statusVerdict(reply, judge) ??
     bodyVerdict(reply, judge) ??
+    learnedVerdict(judge.suspicion, judge.policy.softBlocks.learned) ??
     expectVerdict(reply, judge) ??
     goodVerdict(reply, judge)
   );
@@ -76,6 +77,12 @@ function markedVerdict(reply: ResponseReply, judge: Judge): Verdict | undefined 
   const found = findMarker(reply, askedFor(judge));
   return found && verdictOfMarker(found, reply, judge);
 }
+
+/** What a marker may depend on besides the reply. */
+export const askedFor = ({ request, policy }: Pick<Judge, 'request' | 'policy'>): Asked => ({
+  path: request.path,
+  markers: policy.markers,
+});
 
 function verdictOfMarker({ marker, signs }: Found, reply: ResponseReply, judge: Judge): Verdict {
   const evidence: Evidence = { kind: 'marker', marker: marker.id, signs };

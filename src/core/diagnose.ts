@@ -25,13 +25,19 @@ export interface Sighting {
 }
 
 /** How much of our own was under way on the lane. */
-export interface Load {
+export interface Load extends Levels {
   /** Under way when the attempt began, itself included. */
   readonly inFlight: number;
+  /** Failures of the site lately without too much under way. */
+  readonly failedBelow: number;
+}
+
+/** What is known of how much a lane can do at once. */
+export interface Levels {
   /** What was typically under way when the lane last answered quickly; null: it never did. */
   readonly fastLevel: number | null;
-  /** Failures of the site lately without more than that under way. */
-  readonly failedBelow: number;
+  /** What was under way when it was last found to be too much; null: not lately. */
+  readonly overLevel: number | null;
 }
 
 /** Everything that had no answer since the attempt began. */
@@ -58,7 +64,7 @@ export const nothingSeen: Sighting = {
   route: { good: 0, bad: 0, unsure: 0 },
   lane: { good: 0, bad: 0, unsure: 0 },
   here: { good: 0, bad: 0 },
-  load: { inFlight: 1, fastLevel: null, failedBelow: 0 },
+  load: { inFlight: 1, fastLevel: null, overLevel: null, failedBelow: 0 },
   silence: { answered: false, hosts: 1, doors: 1, upstreams: 'some', unconnected: 0 },
 };
 
@@ -69,6 +75,9 @@ const CUT_OFF_HOSTS = 3;
 const SILENT_HOSTS = 5;
 /** Traffic swings by itself; what is this much above the level that goes well is more than a swing. */
 const STRAIN = 1.25;
+const SWING = 2;
+/** A cut halves what is under way. On the upper half of the way back the old limit is the first suspect. */
+const NEAR = 0.75;
 
 /**
  * Names the one at fault for an attempt that timed out. Each answer but `slow` needs proof, because only
@@ -76,8 +85,10 @@ const STRAIN = 1.25;
  */
 export function diagnose(seen: Sighting): Diagnosis {
   if (seen.network === 'out' || isCutOff(seen.silence)) return 'local_network';
-  if (routeIsSick(seen)) return 'slow_route';
-  return isOverrun(seen) ? 'overrun' : 'slow';
+  if (failsSeveral(seen)) return 'slow_route';
+  // One lane's word against a route is little where the lane's own haste explains the silence as well.
+  if (isOverrun(seen)) return 'overrun';
+  return routeIsSick(seen) ? 'slow_route' : 'slow';
 }
 
 /** Whether nothing reaches anybody: several hosts, by several ways, and not one answer. */
@@ -86,24 +97,30 @@ export function isCutOff({ answered, hosts, doors, upstreams, unconnected }: Sil
   return hosts >= (unconnected > 0 ? CUT_OFF_HOSTS : SILENT_HOSTS);
 }
 
+/** Several lanes that are fine otherwise: even if it works for this one by luck, such a route is sick. */
+function failsSeveral({ route, lane }: Sighting): boolean {
+  return route.bad > 1 && route.bad > 2 * route.good && lane.good > 0;
+}
+
 function routeIsSick({ route, lane, here }: Sighting): boolean {
   if (here.good > here.bad) return false;
   const laneIsFine = lane.good > 0 && lane.good > lane.bad + lane.unsure;
   const laneIsUnknown = lane.good + lane.bad + lane.unsure === 0;
   if (route.bad > route.good) return laneIsFine || (laneIsUnknown && route.bad > 1);
-  // From here on nobody speaks against the lanes that fail over it, so nothing may speak for the route.
+  // From here on nobody speaks for the lanes that fail over it, so nothing may speak for the route either.
   if (route.good > 0 || here.good > 0) return false;
   if (route.bad + route.unsure > 1) return laneIsFine || laneIsUnknown;
   return laneIsFine && here.bad >= RUN - 1;
 }
 
 /** More was under way than the lane is quick with, and with less it does not fail. */
-function isOverrun({ load, route }: Sighting): boolean {
-  if (load.failedBelow > 0 || route.bad > route.good) return false;
-  return isStrained(load.inFlight, load.fastLevel);
+function isOverrun({ load }: Sighting): boolean {
+  return load.failedBelow === 0 && isStrained(load.inFlight, load);
 }
 
-/** Whether clearly more is under way than the lane is typically quick with. */
-export function isStrained(inFlight: number, fastLevel: number | null): boolean {
-  return fastLevel !== null && inFlight > fastLevel * STRAIN + 1;
+/** Whether clearly more is under way than the lane is typically quick with, or as much as was too much before. */
+export function isStrained(inFlight: number, { fastLevel, overLevel }: Levels): boolean {
+  // After a cut the lane comes back to its limit in small steps, and its typical level comes along.
+  if (overLevel !== null && inFlight >= overLevel * NEAR) return true;
+  return fastLevel !== null && inFlight > fastLevel * STRAIN + SWING;
 }

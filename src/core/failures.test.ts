@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { failure, NOW_WALL } from '../../test/support/judging.ts';
+import { nothingSeen, type Sighting } from './diagnose.ts';
 import { failureVerdict } from './failures.ts';
 import type { FailureCode, FailureReply, Phase } from './verdict.ts';
 
@@ -181,4 +182,47 @@ test('whatever the failure, a site behind an upstream is never host/unreachable'
       assert.ok(!blame(change as Partial<FailureReply>).startsWith('host/unreachable'));
     }),
   );
+});
+
+describe('in the light of what was seen around it', () => {
+  const sick: Sighting = {
+    ...nothingSeen,
+    route: { good: 0, bad: 2, unsure: 0 },
+    lane: { good: 2, bad: 0, unsure: 0 },
+  };
+  const out: Sighting = { ...nothingSeen, network: 'out' };
+  const overrun: Sighting = {
+    ...nothingSeen,
+    load: { inFlight: 30, fastLevel: 8, overLevel: null, failedBelow: 0 },
+  };
+  const first: Sighting = { ...nothingSeen, look: 'first' };
+  const rows: readonly [Sighting, Phase, FailureCode, FailureReply['leg'], string][] = [
+    [sick, 'first_byte', 'timeout', 'origin', 'route/slow_route'],
+    [sick, 'tls', 'timeout', 'origin', 'route/slow_route'],
+    [sick, 'body', 'timeout', 'origin', 'route/slow_route'],
+    [sick, 'first_byte', 'connection_reset', 'origin', 'route/unreachable'],
+    [sick, 'first_byte', 'http_protocol', 'origin', 'client/malformed_reply'],
+    [overrun, 'first_byte', 'timeout', 'origin', 'self/overrun'],
+    [overrun, 'first_byte', 'connection_reset', 'origin', 'host/reset'],
+    [overrun, 'dial', 'timeout', 'upstream', 'route/unreachable'],
+    [out, 'first_byte', 'timeout', 'origin', 'self/local_network'],
+    [out, 'first_byte', 'connection_reset', 'origin', 'self/local_network'],
+    [out, 'dial', 'timeout', 'upstream', 'self/local_network'],
+    [out, 'resolve', 'unresolvable', 'upstream', 'self/local_network'],
+    [out, 'upstream_handshake', 'timeout', 'upstream', 'self/local_network'],
+    [out, 'dial', 'connection_refused', 'upstream', 'route/unreachable'],
+    [out, 'tls', 'certificate', 'origin', 'client/untrusted_certificate'],
+    [first, 'resolve', 'unresolvable', 'origin', 'self/local_network'],
+    [first, 'resolve', 'unresolvable', 'upstream', 'route/unreachable'],
+  ];
+  for (const [seen, phase, code, leg, expected] of rows) {
+    test(`${code} in ${phase} towards the ${leg} is ${expected}`, () => {
+      const { fault, reason } = failureVerdict(
+        failure({ via: 'tunnel', phase, code, leg }),
+        NOW_WALL,
+        seen,
+      );
+      assert.equal(`${fault}/${reason}`, expected);
+    });
+  }
 });

@@ -1,15 +1,26 @@
 /** Whether `text` is JSON and has something, null included, where the pointer (RFC 6901) leads. Never throws. */
 export function pointerExists(text: string, pointer: string): boolean {
+  return pointedAt(text, pointer).kind === 'found';
+}
+
+export type Pointed =
+  | { readonly kind: 'found'; readonly value: unknown }
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'no_json' };
+
+/** What stands where the pointer (RFC 6901) leads in a JSON text. Never throws. */
+export function pointedAt(text: string, pointer: string): Pointed {
   const document = parse(text);
-  if (document === undefined || (pointer !== '' && !pointer.startsWith('/'))) return false;
+  if (document === undefined) return { kind: 'no_json' };
+  if (pointer !== '' && !pointer.startsWith('/')) return { kind: 'nothing' };
   let value: unknown = document.value;
   for (const token of pointer.split('/').slice(1)) {
     const key = token.replaceAll('~1', '/').replaceAll('~0', '~');
     const step = stepInto(value, key);
-    if (step === undefined) return false;
+    if (step === undefined) return { kind: 'nothing' };
     value = step.value;
   }
-  return true;
+  return { kind: 'found', value };
 }
 
 function stepInto(value: unknown, key: string): { readonly value: unknown } | undefined {

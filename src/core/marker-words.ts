@@ -48,6 +48,7 @@ export const ARE_YOU_HUMAN: readonly string[] = [
   'eres humano',
   'es humano',
   'no eres un robot',
+  'no es un robot',
   'no soy un robot',
   'verificación de seguridad',
   'non sei un robot',

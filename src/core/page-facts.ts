@@ -37,7 +37,7 @@ const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 /** Where an emptied list could hide is small; counting larger ones would cost more than it tells. */
 const MAX_COUNTED = 65_536;
 const MAX_WORDS = 12;
-const MAX_READ = 16_384;
+const MAX_READ = 8192;
 
 /** The facts of a good-looking reply or a redirect; undefined for all else, and for what was not looked at whole. */
 export function pageFacts(reply: ResponseReply, of: FactsOf): PageFacts | undefined {

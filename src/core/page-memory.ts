@@ -7,10 +7,8 @@ export interface PageMemory {
   readonly version: 1;
   /** The one used last stands last. */
   readonly patterns: readonly PatternMemory[];
-  /** The last pages of any pattern: URL and sketch in one text. */
+  /** The last replies of any pattern: URL and sketch in one text. */
   readonly recent: readonly string[];
-  /** The last redirects: URL and where it led in one text. */
-  readonly moves: readonly string[];
   /** Replies since the site was seen to change; null: it never was. */
   readonly sinceChange: number | null;
 }
@@ -38,13 +36,14 @@ export const newPageMemory: PageMemory = {
   version: 1,
   patterns: [],
   recent: [],
-  moves: [],
   sinceChange: null,
 };
 
 const MAX_PATTERNS = 80;
-const MAX_RECENT = 12;
+const MAX_RECENT = 8;
 const MAX_ROUTES = 3;
+/** Less than this left over: the reply before was as usual. */
+const ALONE = 0.3;
 /** Unlike replies in a row, on every way there is, that make a new look; fewer where the site just changed elsewhere. */
 const NEW_LOOK = 10;
 const NEW_LOOK_ELSEWHERE = 5;
@@ -69,14 +68,7 @@ export function remember(
     memory: {
       version: 1,
       patterns: [...others, settled].slice(-MAX_PATTERNS),
-      recent:
-        facts.kind === 'redirect'
-          ? memory.recent
-          : [...memory.recent, documentOf(facts)].slice(-MAX_RECENT),
-      moves:
-        facts.to === undefined
-          ? memory.moves
-          : [...memory.moves, facts.url + facts.to].slice(-MAX_RECENT),
+      recent: [...memory.recent, documentOf(facts)].slice(-MAX_RECENT),
       sinceChange: isNewLook ? 0 : sinceChange,
     },
   };
@@ -104,6 +96,9 @@ function updated(
   if (suspicious) {
     return {
       ...old,
+      // One alone may be how the site is at times; more in a row teach nothing.
+      usual:
+        old.carry < ALONE ? { ...old.usual, closed: learn(old.usual, facts).closed } : old.usual,
       next: learn(old.next ?? newBaseline, facts),
       carry: 1,
       via: [...new Set([...old.via, route])].slice(-MAX_ROUTES),
@@ -131,18 +126,17 @@ const settledIn = (pattern: PatternMemory): PatternMemory => ({
   via: [],
 });
 
-const rounded = (value: number): number => Math.round(value * 100) / 100;
+const rounded = (value: number): number => Math.floor(value * 100) / 100;
 
 function isMemory(saved: unknown): saved is PageMemory {
   if (typeof saved !== 'object' || saved === null) return false;
-  const { version, patterns, recent, moves, sinceChange } = saved as Record<string, unknown>;
+  const { version, patterns, recent, sinceChange } = saved as Record<string, unknown>;
   return (
     version === 1 &&
     Array.isArray(patterns) &&
     patterns.length <= MAX_PATTERNS &&
     patterns.every(isPattern) &&
     isTexts(recent) &&
-    isTexts(moves) &&
     (sinceChange === null || typeof sinceChange === 'number')
   );
 }

@@ -25,7 +25,8 @@ export const PROTECTOR_MARKERS: readonly Marker[] = [
         text: ['enable javascript and cookies to continue', 'needs to review the security of your'],
         body: ['id="challenge-form"', 'id="challenge-error-text"', 'cf-browser-verification'],
       },
-      { body: ['/cdn-cgi/challenge-platform/', '_cf_chl_opt', '__cf_chl_', '/cdn-cgi/l/chk_'] },
+      // Its platform's folder stands on good pages too, for a script that watches in silence.
+      { body: ['/orchestrate/', '_cf_chl_opt', '__cf_chl_', '/cdn-cgi/l/chk_'] },
     ],
   },
   {

@@ -3,18 +3,26 @@
  * One pass; scripts, styles and comments are skipped, entities stay as they are. Text without tags is its own.
  */
 export function readableText(html: string, max: number): string {
-  let text = '';
+  // Kept in pieces: to look at the end of a growing text would copy it each time.
+  const parts: string[] = [];
+  let length = 0;
+  let spaced = true;
   let at = 0;
-  while (at < html.length && text.length < max) {
+  while (at < html.length && length < max) {
     const tag = html.indexOf('<', at);
     const end = tag === -1 ? html.length : tag;
-    while (at < end && text.length < max) {
+    while (at < end && length < max) {
       const piece = html.slice(at, Math.min(end, at + PIECE_CHARS));
-      text = joined(text, piece);
       at += piece.length;
+      const folded = joint(piece.replace(WHITE, ' '), length === 0, spaced);
+      if (folded === '') continue;
+      parts.push(folded);
+      length += folded.length;
+      spaced = folded.endsWith(' ');
     }
     if (tag !== -1) at = afterTag(html, tag);
   }
+  const text = parts.join('');
   // What was cut keeps its length, so that `max` tells whether there was more.
   return text.length >= max ? text.slice(0, max) : text.trimEnd();
 }
@@ -37,11 +45,11 @@ const TITLE_WITHIN = 16_384;
 const PIECE_CHARS = 4096;
 const WHITE = /\s+/g;
 
-function joined(text: string, piece: string): string {
-  const folded = piece.replace(WHITE, ' ');
-  if (folded === ' ' || folded === '') return text;
-  if (text === '') return folded.trimStart();
-  return text.endsWith(' ') || folded.startsWith(' ') ? text + folded : `${text} ${folded}`;
+/** A piece as it follows what is there: with a space between, where there is none; empty when it adds nothing. */
+function joint(folded: string, isFirst: boolean, spaced: boolean): string {
+  if (folded === ' ' || folded === '') return '';
+  if (isFirst) return folded.trimStart();
+  return spaced || folded.startsWith(' ') ? folded : ` ${folded}`;
 }
 
 /** Where reading goes on after the tag (or comment, script, style) that begins at `at`. */

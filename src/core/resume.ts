@@ -96,8 +96,12 @@ export function explainMisfit(misfit: Misfit, status: number): string {
   }
 }
 
-/** "Nothing lies behind what you have" proves that all has come, though its end was not seen. */
+/**
+ * "Nothing lies behind what you have" proves that all has come, though its end was not seen; not so where a
+ * content coding may have ended early too.
+ */
 function fitOfNothing(beginning: Beginning, offset: number, rawHeaders: RawHeaders): Fit {
+  if (beginning.coding !== '') return misfit('not_partial');
   const said = fieldValue(rawHeaders, 'content-range');
   const etag = fieldValue(rawHeaders, 'etag');
   if (etag !== undefined && etag !== beginning.etag) return misfit('changed');

@@ -1,6 +1,16 @@
-import { ALIKE_BY_NATURE, alikeness, type Baseline, documentOf, SAME_DOCUMENT, urlOf, usualWords } from './baseline.ts';
+import {
+  ALIKE_BY_NATURE,
+  alikeness,
+  type Baseline,
+  documentOf,
+  SAME_DOCUMENT,
+  urlOf,
+  usualWords,
+} from './baseline.ts';
 import type { PageFacts } from './page-facts.ts';
 import type { PageMemory } from './page-memory.ts';
+import type { Enforcement } from './policy.ts';
+import type { Evidence, Verdict } from './verdict.ts';
 
 /** Something about a page that is, or is not, as pages of this pattern usually are. */
 export interface LearnedSign {
@@ -39,8 +49,36 @@ export function suspicionOf(memory: PageMemory, facts: PageFacts): Suspicion {
   const signs = known === undefined ? [] : signsOf(known.usual, memory, facts);
   const sum = signs.reduce((all, { weight }) => all + weight, 0);
   const score = Math.max(0, Math.round(sum * 100) / 100);
-  const total = score === 0 ? 0 : score + (known?.carry ?? 0);
+  const total = score === 0 ? 0 : Math.round((score + (known?.carry ?? 0)) * 100) / 100;
   return { signs, score, total, suspicious: total >= ENOUGH };
+}
+
+/** The verdict that suspicion alone makes, where the user wants it to: only what is enforced is one. */
+export function learnedVerdict(
+  suspicion: Suspicion | undefined,
+  enforcement: Enforcement,
+): Verdict | undefined {
+  if (enforcement !== 'enforce' || suspicion?.suspicious !== true) return undefined;
+  const { signs, total } = suspicion;
+  const evidence: Evidence = {
+    kind: 'learned',
+    signs: signs.filter(({ weight }) => weight > 0).map(({ words }) => words),
+    score: total,
+  };
+  const reason = hostReason(signs);
+  return reason === undefined
+    ? { fault: 'route', reason: 'blocked', scope: 'lane', evidence }
+    : { fault: 'host', kind: 'transient', reason, evidence };
+}
+
+const ANOTHER_PAGE: readonly LearnedSign['name'][] = ['title', 'generic', 'type', 'sink'];
+
+/** The right page, but not whole or with nothing in it, is the site's trouble; another page is the address's. */
+function hostReason(signs: readonly LearnedSign[]): 'truncated' | 'empty' | undefined {
+  const names = signs.map(({ name }) => name);
+  if (ANOTHER_PAGE.some((name) => names.includes(name))) return undefined;
+  if (names.includes('unclosed')) return 'truncated';
+  return names.includes('emptied') || names.includes('fewer_items') ? 'empty' : undefined;
 }
 
 function signsOf(usual: Baseline, memory: PageMemory, facts: PageFacts): readonly LearnedSign[] {
@@ -49,20 +87,21 @@ function signsOf(usual: Baseline, memory: PageMemory, facts: PageFacts): readonl
   // Of a body of another type the rest cannot be compared.
   if (type.length > 0) return type;
   return [
-    ...amountSigns(usual, facts),
+    // Pages with little in them are alike: that is one sign, not two.
+    ...heaviest([...amountSigns(usual, facts), ...genericSigns(usual, memory, facts)]),
     ...titleSigns(usual, facts),
-    ...genericSigns(usual, memory, facts),
     ...closingSigns(usual, facts),
   ];
+}
+
+function heaviest(signs: readonly LearnedSign[]): readonly LearnedSign[] {
+  return [...signs].sort((a, b) => b.weight - a.weight).slice(0, 1);
 }
 
 /** Redirects of different URLs that end at one place, where there used to be pages. */
 function sinkSigns(usual: Baseline, memory: PageMemory, facts: PageFacts): readonly LearnedSign[] {
   if (usual.n < 5 || usual.moved > 0.3) return [];
-  const others = memory.moves.filter(
-    (move) => move.endsWith(facts.to ?? '') && !move.startsWith(facts.url),
-  );
-  const urls = new Set(others.map((move) => move.slice(0, facts.url.length))).size;
+  const urls = sameElsewhere(memory, facts);
   if (urls === 0) return [];
   const words = `${urls + 1} different URLs are redirected to one place`;
   return [{ name: 'sink', weight: urls === 1 ? 0.35 : 0.7, words }];
@@ -114,14 +153,19 @@ function genericSigns(
   facts: PageFacts,
 ): readonly LearnedSign[] {
   if (usual.n < 6 || usual.alike < 0 || usual.alike > ALIKE_BY_NATURE) return [];
-  const one = documentOf(facts);
-  const same = memory.recent.filter(
-    (each) => urlOf(each) !== facts.url && alikeness(each, one) >= SAME_DOCUMENT,
-  );
-  const urls = new Set(same.map(urlOf)).size;
+  const urls = sameElsewhere(memory, facts);
   if (urls === 0) return [];
   const words = `the same document as for ${urls} other URL${urls === 1 ? '' : 's'}`;
-  return [{ name: 'generic', weight: urls === 1 ? 0.25 : 0.75, words }];
+  return [{ name: 'generic', weight: Math.min(urls, 3) * 0.25, words }];
+}
+
+/** How many other URLs of late had the same document, or led to the same place. */
+function sameElsewhere({ recent }: PageMemory, facts: PageFacts): number {
+  const one = documentOf(facts);
+  const same = recent.filter(
+    (each) => urlOf(each) !== facts.url && alikeness(each, one) >= SAME_DOCUMENT,
+  );
+  return new Set(same.map(urlOf)).size;
 }
 
 function closingSigns({ n, closed }: Baseline, facts: PageFacts): readonly LearnedSign[] {

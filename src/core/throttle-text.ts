@@ -29,6 +29,22 @@ const PHRASES: readonly string[] = [
   'request was throttled',
   'throttlingexception',
   'requests too frequent',
+  'zu viele anfragen',
+  'trop de requêtes',
+  'demasiadas solicitudes',
+  'demasiadas peticiones',
+  'troppe richieste',
+  'muitas solicitações',
+  'muitas requisições',
+  'te veel verzoeken',
+  'zbyt wiele żądań',
+  'слишком много запросов',
+  'çok fazla istek',
+  'リクエストが多すぎます',
+  '请求过于频繁',
+  '请求太频繁',
+  '访问过于频繁',
+  '요청이 너무 많습니다',
 ];
 
 /** The words with which a small reply says "send less" without the status for it; undefined when it does not. */

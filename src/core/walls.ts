@@ -24,6 +24,15 @@ const PASSWORD_FIELDS: readonly string[] = [
   'current-password',
 ];
 const LOGIN_FIELDS: readonly string[] = [...PASSWORD_FIELDS, 'type="email"', 'name="email"'];
+/** A form that is there for its own sake may well have a captcha in it. */
+const FORM_FIELDS: readonly string[] = [
+  ...LOGIN_FIELDS,
+  'type="tel"',
+  'name="name"',
+  'name="message"',
+  'name="comment"',
+  'name="subject"',
+];
 
 /** Places where a login, or an account's own page, is what was asked for. */
 const LOGIN_PATHS: readonly string[] = [
@@ -103,7 +112,7 @@ export const WALLS: readonly Marker[] = [
       },
       { text: [...ARE_YOU_HUMAN, ...UNUSUAL_TRAFFIC] },
     ],
-    unless: LOGIN_FIELDS,
+    unless: FORM_FIELDS,
     maxText: 600,
     statuses: GATE_STATUSES,
   },

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { FakeClock, flush } from '../../test/support/fake-clock.ts';
 import { type BodySource, type ClientBody, createRequestBody } from './body.ts';
+import { createHeldMemory, type HeldMemory } from './held-memory.ts';
 
 interface Rig {
   readonly source: PassThrough;
@@ -14,7 +15,12 @@ interface Rig {
   readonly failures: () => number;
 }
 
-function rig(length: number | undefined, capBytes: number, awaitsContinue = false): Rig {
+function rig(
+  length: number | undefined,
+  capBytes: number,
+  awaitsContinue = false,
+  memory: HeldMemory = createHeldMemory(() => Number.MAX_SAFE_INTEGER),
+): Rig {
   const clock = new FakeClock();
   const source = Object.assign(new PassThrough(), { rawTrailers: ['X-Sum', '1'] });
   let wanted = 0;
@@ -22,6 +28,7 @@ function rig(length: number | undefined, capBytes: number, awaitsContinue = fals
   const body = createRequestBody(source as unknown as BodySource, {
     length,
     capBytes,
+    memory,
     clock,
     idleMs: 30_000,
     awaitsContinue,
@@ -259,4 +266,37 @@ test('whatever the pieces and the cap, a pass gives every byte in order or is re
     ),
     { numRuns: 60 },
   );
+});
+
+test('bodies that would fill the common memory are streamed, and what they held is counted out', async () => {
+  const memory = createHeldMemory(() => 10);
+  const kept = rig(undefined, 1000, false, memory);
+  kept.source.write('0123456789');
+  await flush();
+  assert.equal(memory.bytes, 10);
+  const streamed = rig(undefined, 1000, false, memory);
+  streamed.source.write('abc');
+  await flush();
+  assert.equal(memory.bytes, 10, 'nothing more is read ahead');
+  const once = text(streamed.body.open());
+  streamed.source.end('def');
+  assert.equal(await once, 'abcdef');
+  assert.equal(streamed.body.replayable, false);
+  kept.source.end();
+  await flush();
+  assert.equal(kept.body.replayable, true);
+  assert.equal(await text(kept.body.open()), '0123456789');
+  kept.body.release();
+  streamed.body.release();
+  assert.equal(memory.bytes, 0);
+});
+
+test('a large body that never begins stalls as a small one does', async () => {
+  const { body, clock, failures } = rig(1_000_000, 1000);
+  await flush();
+  await clock.advance(30_000);
+  await body.started;
+  assert.equal(body.state, 'stalled');
+  assert.equal(failures(), 1);
+  assert.equal(clock.pending, 0);
 });

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
+import type { HeldMemory } from './held-memory.ts';
 import type { RequestBody } from './ports.ts';
 
 /** A client's message as far as its body is concerned. */
@@ -12,6 +13,8 @@ export interface BodyTerms {
   readonly length: number | undefined;
   /** Up to this many bytes are kept for another pass. */
   readonly capBytes: number;
+  /** What all bodies together hold: without room in it this one is streamed, as if it were over its cap. */
+  readonly memory: HeldMemory;
   readonly clock: Pick<Clock, 'after'>;
   /** A client that is being read from must send `LEAST_BYTES` within each such span, or end. */
   readonly idleMs: number;
@@ -58,6 +61,7 @@ class StreamedBody implements ClientBody {
   #hungry = false;
   #cancelTimer: (() => void) | undefined;
   #windowBytes = 0;
+  #began = false;
 
   constructor(source: BodySource, terms: BodyTerms) {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -115,8 +119,7 @@ class StreamedBody implements ClientBody {
     if (this.#state === 'receiving') this.#state = 'broken';
     this.#pass?.destroy();
     this.#pass = undefined;
-    this.#kept = [];
-    this.#keptBytes = 0;
+    this.#forget();
     this.#lost = this.present;
     this.#start();
   }
@@ -128,6 +131,7 @@ class StreamedBody implements ClientBody {
   }
 
   readonly #onReadable = () => {
+    this.#began = true;
     this.#start();
     this.#feed();
   };
@@ -145,7 +149,7 @@ class StreamedBody implements ClientBody {
     if (this.#state !== 'receiving') return;
     this.#state = state;
     this.#leaveSource();
-    this.#kept = [];
+    this.#forget();
     this.#pass?.destroy(new Error('The client stopped sending the request body.'));
     this.#start();
     this.#terms.onFailed();
@@ -170,7 +174,9 @@ class StreamedBody implements ClientBody {
     for (;;) {
       this.#serve();
       if (this.#state !== 'receiving' || !this.#readsOn()) {
-        this.#cancelTimer?.();
+        // Whether or not it will be read on demand only: until it begins, it is we who wait.
+        if (this.#state === 'receiving' && !this.#began) this.#watch();
+        else this.#cancelTimer?.();
         return;
       }
       const chunk: Buffer | null = this.#source.read();
@@ -202,21 +208,37 @@ class StreamedBody implements ClientBody {
 
   #readsOn(): boolean {
     const dry = this.#pass !== undefined && this.#hungry;
-    return dry || (this.#mode === 'whole' && this.#keptBytes < this.#terms.capBytes);
+    return dry || (this.#mode === 'whole' && this.#mayKeep());
   }
 
   #take(chunk: Buffer): void {
+    const fits =
+      this.#terms.memory.hasRoom() && this.#keptBytes + chunk.length <= this.#terms.capBytes;
     this.#kept.push(chunk);
-    this.#keptBytes += chunk.length;
-    if (this.#mode === 'queue' || this.#keptBytes <= this.#terms.capBytes) return;
+    this.#count(chunk.length);
+    if (this.#mode === 'queue' || fits) return;
     this.#mode = 'queue';
     if (this.#cursor > 0) this.#dropTo(this.#cursor);
   }
 
   #dropTo(count: number): void {
-    for (const chunk of this.#kept.splice(0, count)) this.#keptBytes -= chunk.length;
+    for (const chunk of this.#kept.splice(0, count)) this.#count(-chunk.length);
     this.#cursor = 0;
     this.#lost = true;
+  }
+
+  #mayKeep(): boolean {
+    return this.#keptBytes < this.#terms.capBytes && this.#terms.memory.hasRoom();
+  }
+
+  #count(bytes: number): void {
+    this.#keptBytes += bytes;
+    this.#terms.memory.add(bytes);
+  }
+
+  #forget(): void {
+    this.#kept = [];
+    this.#count(-this.#keptBytes);
   }
 
   /** Runs only while we wait for the client, never while the client waits for us. */

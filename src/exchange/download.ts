@@ -150,8 +150,13 @@ export class Download implements Received {
     else void this.#goOn(new Error('less came than there is'));
   }
 
-  async #goOn(error: Error): Promise<void> {
+  async #goOn(error: Error & { readonly code?: string }): Promise<void> {
     if (this.#readable.destroyed) return;
+    // The site framed a shortened document as if it were all: its rest would be what is there already.
+    if (error.code === 'FORBEAR_CODING_CUT' && this.#totalBytes !== undefined) {
+      this.#readable.destroy(error);
+      return;
+    }
     if (this.#offset === this.#totalBytes) {
       this.#finish();
       return;

@@ -50,7 +50,7 @@ export function createEvidence({ clock, network, upstreams }: EvidenceDeps): Evi
           if (network.wasCutOff(attempt.startedAt)) return;
           network.failedToConnect(signOf(attempt, kind), upstreams());
           // Those that still hang testify too: the first to fail must not be blamed for the rest.
-          if (isCutOff(sightings.around(attempt, clock.now()).silence)) network.cutOff();
+          if (isCutOff(sightings.silence(attempt, clock.now()))) network.cutOff();
         },
         sighting: () => ({
           ...sightings.around(attempt, clock.now()),
@@ -60,8 +60,8 @@ export function createEvidence({ clock, network, upstreams }: EvidenceDeps): Evi
         judged(reply, verdict) {
           if (reply.kind === 'failure' && reply.code === 'unresolvable') unresolved.add(exchange);
           const now = clock.now();
-          const { silence } = sightings.around(attempt, now);
-          if (verdict.reason === 'local_network' && isCutOff(silence)) network.cutOff();
+          const isOurs = verdict.reason === 'local_network';
+          if (isOurs && isCutOff(sightings.silence(attempt, now))) network.cutOff();
           sightings.judged(attempt, reply, verdict, now);
         },
       };

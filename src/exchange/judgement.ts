@@ -5,6 +5,7 @@ import { fieldValue } from '../core/fields.ts';
 import type { Verdict } from '../core/verdict.ts';
 import type { Attempted } from './ending.ts';
 import type { Watch } from './evidence.ts';
+import type { Pages } from './pages.ts';
 import type { Exchange, Lane, Received, Route, Routes } from './ports.ts';
 
 /** Judges what an attempt brought, in the light of what was seen around it, and lets it count as evidence itself. */
@@ -12,15 +13,16 @@ export function judge(
   { reply }: Received,
   watch: Watch,
   of: { readonly exchange: Exchange; readonly lane: Lane; readonly route: Route },
-  deps: { readonly tools: Judge['tools']; readonly wall: () => number },
+  deps: { readonly tools: Judge['tools']; readonly wall: () => number; readonly pages?: Pages },
 ): Verdict {
-  const base = judgeFor(of.exchange, of.lane, of.route, deps);
+  const suspicion = deps.pages?.look({ ...of, reply });
+  const base = { ...judgeFor(of.exchange, of.lane, of.route, deps), suspicion };
   const verdict = classify(
     reply,
     needsSighting(reply) ? { ...base, seen: watch.sighting() } : base,
   );
-  if (reply.kind === 'failure') ((globalThis as any).__seen ??= new Map()).set(reply, watch.sighting()); // DBG
   watch.judged(reply, verdict);
+  deps.pages?.record({ ...of, reply }, verdict);
   return verdict;
 }
 

@@ -133,7 +133,10 @@ export interface Response {
   readonly status: number;
   readonly reason: string;
   readonly rawHeaders: readonly string[];
-  /** The encoded body from its first byte. Destroyed with an error when it is cut short. */
+  /**
+   * The encoded body from its first byte. Destroyed with an error when it is cut short; the error's code is
+   * `FORBEAR_CODING_CUT` where its framing was whole, and only its content coding tells.
+   */
   readonly body: Readable;
   /** Trailer fields; filled when the body has ended. */
   readonly rawTrailers: readonly string[];

@@ -2,6 +2,7 @@ import type { Watched } from './sightings.ts';
 
 /** How one attempt ended, good or bad; what says nothing is not entered. */
 export interface Outcome {
+  readonly startedAt: number;
   readonly at: number;
   readonly exchangeId: string;
   readonly good: boolean;
@@ -21,6 +22,8 @@ export interface LaneRecord {
   wasGood: boolean;
   /** What was under way when it answered quickly: the mean, the latest counting most. */
   fastLevel: number | null;
+  /** The least that was found to be too much. */
+  over: { readonly level: number; readonly at: number } | null;
   /** When it failed with no more than that under way. */
   failedBelow: readonly number[];
 }
@@ -97,6 +100,7 @@ const newLane = (): LaneRecord => ({
   inFlight: 0,
   wasGood: false,
   fastLevel: null,
+  over: null,
   failedBelow: [],
 });
 

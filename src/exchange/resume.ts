@@ -44,12 +44,24 @@ export function resuming(delivery: Delivery, context: Context): Delivery {
     now: clock.now,
     findRest: (broke) => resumption.find(broke, (part) => download.count(part)),
   });
-  return { ...delivery, received: download };
+  return {
+    ...delivery,
+    received: download,
+    // As far as the books go by when they are read: the head goes out long before the end.
+    get ledger() {
+      return resumption.added(ledger);
+    },
+  };
 }
 
 type Wait = Extract<Action, { kind: 'wait' }>;
 type Place =
-  | { readonly kind: 'yes'; readonly admission: Admitted; readonly route: Route }
+  | {
+      readonly kind: 'yes';
+      readonly admission: Admitted;
+      readonly route: Route;
+      readonly waitedMs: number;
+    }
   | { readonly kind: 'no'; readonly stop: Stop };
 type Admitted = Extract<Admission, { kind: 'admitted' }>;
 
@@ -69,6 +81,18 @@ class Resumption {
 
   constructor(o: Context & { beginning: Beginning; route: Route; attempts: number }) {
     this.#o = o;
+  }
+
+  /** The books of the exchange with those of its resumptions. */
+  added(ledger: Ledger): Ledger {
+    const { attempts, rateWaits, transientRetries, waitedMs } = this.#ledger;
+    return {
+      ...ledger,
+      attempts: ledger.attempts + attempts,
+      rateWaits: ledger.rateWaits + rateWaits,
+      transientRetries: ledger.transientRetries + transientRetries,
+      waitedMs: ledger.waitedMs + waitedMs,
+    };
   }
 
   async find(broke: Break, count: (part: Received) => void): Promise<Rest> {
@@ -95,14 +119,17 @@ class Resumption {
       received.discard();
     }
     if (action.kind === 'burn') routes.burn(exchange);
-    if (action.kind === 'fail') return this.#lost(broke, action.stop, explainStop(action.stop));
-    return this.#refused(broke, last.received, verdict, fit);
+    if (action.kind !== 'fail') return this.#refused(broke, last.received, verdict, fit);
+    const seen = sight(verdict.evidence);
+    return this.#lost(broke, action.stop, `${seen}; ${explainStop(action.stop)}`);
   }
 
   /** As inside a session: it is this address, or none. */
   #decide(verdict: Verdict, ask: Exchange, last: Attempted): Action {
     const progress = progressOf(ask, this.#o.lane, this.#ledger, last, this.#o);
-    return decide(verdict, { ...progress, inSession: true }, ask.policy);
+    const action = decide(verdict, { ...progress, inSession: true }, ask.policy);
+    if (action.kind !== 'burn' || ask.session !== undefined) return action;
+    return { kind: 'fail', stop: 'no_route' };
   }
 
   /** Pays, backs off, and waits for the lane's word; what was paid for nothing is given back. */
@@ -110,8 +137,8 @@ class Resumption {
     const { lane, routes, route, clock } = this.#o;
     const refund = action.charged ? lane.withdraw() : undefined;
     this.#ledger = charge(this.#ledger, action, route);
+    const sinceAt = clock.now();
     if (action.ledger !== 'rate') {
-      const sinceAt = clock.now();
       ask.stage = { kind: 'backoff', sinceAt, untilAt: sinceAt + action.delayMs };
       await clock.sleep(action.delayMs, ask.signal);
     }
@@ -122,7 +149,7 @@ class Resumption {
     }
     const choice = routes.choose(ask, lane.id, this.#ledger);
     if (choice.kind === 'route' && choice.route.id === route.id) {
-      return { kind: 'yes', admission, route: choice.route };
+      return { kind: 'yes', admission, route: choice.route, waitedMs: clock.now() - sinceAt };
     }
     admission.release();
     refund?.();
@@ -131,10 +158,10 @@ class Resumption {
 
   async #attempt(
     ask: Exchange,
-    { admission, route }: Extract<Place, { kind: 'yes' }>,
+    { admission, route, waitedMs }: Extract<Place, { kind: 'yes' }>,
   ): Promise<{ received: Received; watch: Watch }> {
     const { attempt, evidence, lane } = this.#o;
-    this.#ledger = begin(this.#ledger, route.id, 0);
+    this.#ledger = begin(this.#ledger, route.id, waitedMs);
     const watch = evidence.begin(ask, lane.id, route);
     const received = await attempt(ask, route);
     watch.end(received.reply);

@@ -1,7 +1,14 @@
-import { isStrained, type Sighting, type Silence, type Votes } from '../core/diagnose.ts';
+import {
+  isStrained,
+  type Levels,
+  type Sighting,
+  type Silence,
+  type Votes,
+} from '../core/diagnose.ts';
 import type { Reply, Verdict } from '../core/verdict.ts';
 import type { Exchange, Route } from './ports.ts';
-import { type Outcome, Records } from './records.ts';
+import { type LaneRecord, type Outcome, Records } from './records.ts';
+import { isBad, isGood } from './testimony.ts';
 
 /** An attempt under way or just ended. */
 export interface Watched {
@@ -29,6 +36,8 @@ const MOST_FAILED = 256;
 /** An attempt that has hung for less than this tells nothing yet. */
 const LEAST_SILENCE_MS = 500;
 const LEVEL_SHARE = 0.1;
+/** What a site can do at once may change. */
+const OVER_MS = 5 * 60_000;
 
 /** Counts what others saw while an attempt was under way. */
 export class Sightings {
@@ -61,6 +70,8 @@ export class Sightings {
 
   answered(now: number): void {
     this.#answeredAt = now;
+    // Whatever failed before, it was not for want of a network.
+    this.#failed = [];
   }
 
   couldNotConnect(attempt: Watched, now: number): void {
@@ -80,10 +91,10 @@ export class Sightings {
       here: this.#here(attempt, now),
       load: {
         inFlight: attempt.inFlight,
-        fastLevel: lane.fastLevel,
+        ...levelsOf(lane, now),
         failedBelow: lane.failedBelow.filter((at) => now - at < WINDOW_MS).length,
       },
-      silence: this.#silence(attempt, now),
+      silence: this.silence(attempt, now),
     };
   }
 
@@ -93,46 +104,46 @@ export class Sightings {
     if (isGood(verdict) && reply.kind === 'response') {
       lane.wasGood = true;
       if (!isQuick(reply.headMs, attempt.exchange)) return;
-      this.#records.enter(attempt, { at: now, exchangeId: attempt.exchange.id, good: true });
+      this.#records.enter(attempt, { ...spanOf(attempt, now), good: true });
       lane.fastLevel = smoothed(lane.fastLevel, attempt.inFlight);
     }
+    if (verdict.reason === 'overrun') lane.over = lowered(lane, attempt.inFlight, now);
     if (!isBad(verdict)) return;
     this.#fail({ at: now, attempt, connected: true });
-    this.#records.enter(attempt, { at: now, exchangeId: attempt.exchange.id, good: false });
-    const strained = isStrained(attempt.inFlight, lane.fastLevel);
-    if (verdict.fault === 'host' && !strained) lane.failedBelow = [...lane.failedBelow.slice(-7), now];
+    this.#records.enter(attempt, { ...spanOf(attempt, now), good: false });
+    // A failure a little above the level that goes well says neither that it was too much nor that it was not.
+    if (verdict.fault !== 'host' || attempt.inFlight > (lane.fastLevel ?? attempt.inFlight)) return;
+    lane.failedBelow = [...lane.failedBelow.slice(-7), now];
   }
 
   /** Of the attempt's own time, or of the whole window where that is empty. */
-  #recent(attempt: Watched, now: number, votes: (since: number) => Votes): Votes {
-    const own = votes(sinceOf(attempt, now));
-    return own.good + own.bad + own.unsure > 0 ? own : votes(now - WINDOW_MS);
+  #recent(attempt: Watched, now: number, ballot: (since: number) => Ballot): Votes {
+    const own = ballot(sinceOf(attempt, now));
+    // Where all that was seen has trouble of its own, nobody votes; older votes would be for another time.
+    const isEmpty = own.every(([here]) => here === 'unknown');
+    return votesOf(isEmpty ? ballot(now - WINDOW_MS) : own);
   }
 
-  #votesOnRoute({ laneId, route }: Watched, since: number, now: number): Votes {
+  #votesOnRoute({ laneId, route }: Watched, since: number, now: number): Ballot {
     const others = this.#records.lanesOf(route.id).filter((other) => other !== laneId);
-    return votesOf(
-      others.map((other) => [
-        this.#mood({ laneId: other, route }, since, now),
-        () =>
-          this.#moods(this.#records.routesOf(other), route.id, (id) =>
-            this.#mood({ laneId: other, route: { id } }, since, now),
-          ),
-      ]),
-    );
+    return others.map((other) => [
+      this.#mood({ laneId: other, route }, since, now),
+      () =>
+        this.#moods(this.#records.routesOf(other), route.id, (id) =>
+          this.#mood({ laneId: other, route: { id } }, since, now),
+        ),
+    ]);
   }
 
-  #votesOnLane({ laneId, route }: Watched, since: number, now: number): Votes {
+  #votesOnLane({ laneId, route }: Watched, since: number, now: number): Ballot {
     const others = this.#records.routesOf(laneId).filter((other) => other !== route.id);
-    return votesOf(
-      others.map((other) => [
-        this.#mood({ laneId, route: { id: other } }, since, now),
-        () =>
-          this.#moods(this.#records.lanesOf(other), laneId, (id) =>
-            this.#mood({ laneId: id, route: { id: other } }, since, now),
-          ),
-      ]),
-    );
+    return others.map((other) => [
+      this.#mood({ laneId, route: { id: other } }, since, now),
+      () =>
+        this.#moods(this.#records.lanesOf(other), laneId, (id) =>
+          this.#mood({ laneId: id, route: { id: other } }, since, now),
+        ),
+    ]);
   }
 
   /** How the other party of a pair fares without this one. */
@@ -140,7 +151,7 @@ export class Sightings {
     const moods = ids.filter((id) => id !== except).map(moodOf);
     const count = (mood: Mood) => moods.filter((one) => one === mood).length;
     if (count('good') === 0 && count('bad') === 0) return 'unknown';
-    return count('good') > count('bad') ? 'good' : 'bad';
+    return count('good') >= count('bad') ? 'good' : 'bad';
   }
 
   /** How a lane and a route got on since then; an attempt that hangs for as long as a slow one counts as failed. */
@@ -148,25 +159,32 @@ export class Sightings {
     const known = this.#records.known(pair);
     if (!known) return 'unknown';
     const { good, bad } = tally(known.outcomes, since);
-    const { fastLevel } = this.#records.lane(pair.laneId);
-    // What hangs because we asked for too much at once is our own doing.
-    const hanging = [...known.pending].filter(
-      (one) => hasHung(one, now) && !isStrained(one.inFlight, fastLevel),
-    ).length;
+    const hanging = this.#hanging(pair, known.pending, now).length;
     if (good + bad + hanging === 0) return 'unknown';
     return good > bad + hanging || (good > 0 && bad === 0 && hanging < 3) ? 'good' : 'bad';
   }
 
   #here(attempt: Watched, now: number): { good: number; bad: number } {
-    const outcomes = this.#records.known(attempt)?.outcomes ?? [];
+    const { outcomes, pending } = this.#records.pair(attempt);
     const recent = outcomes.filter((one) => now - one.at < WINDOW_MS);
     const run = recent.slice(recent.findLastIndex((one) => one.good) + 1);
-    const others = new Set(run.map((one) => one.exchangeId));
+    const hanging = this.#hanging(attempt, pending, now);
+    const others = new Set([
+      ...run.map((one) => one.exchangeId),
+      ...hanging.map(({ exchange }) => exchange.id),
+    ]);
     others.delete(attempt.exchange.id);
     return { good: tally(recent, sinceOf(attempt, now)).good, bad: others.size };
   }
 
-  #silence(attempt: Watched, now: number): Silence {
+  /** What hangs because we asked for too much at once is our own doing, and no sign of anything else. */
+  #hanging({ laneId }: PairKey, pending: ReadonlySet<Watched>, now: number): readonly Watched[] {
+    const levels = levelsOf(this.#records.lane(laneId), now);
+    return [...pending].filter((one) => hasHung(one, now) && !isStrained(one.inFlight, levels));
+  }
+
+  /** What has no answer since the attempt began. */
+  silence(attempt: Watched, now: number): Silence {
     const since = sinceOf(attempt, now);
     const failed = this.#failed.filter((one) => one.at >= since);
     const hanging = [...this.#pending].filter((one) => hasWaited(one, now));
@@ -174,7 +192,7 @@ export class Sightings {
     const count = (values: readonly string[]) => new Set(values).size;
     const upstreams = count(all.map(({ route }) => route.upstream));
     return {
-      answered: this.#answeredAt >= attempt.startedAt,
+      answered: this.#answeredAt >= since,
       hosts: count(all.map(({ exchange }) => exchange.target.authority)),
       doors: count(all.map(({ door }) => door)),
       upstreams: upstreams >= Math.min(2, this.#upstreams()) ? 'all' : 'some',
@@ -188,13 +206,15 @@ export class Sightings {
 }
 
 type Mood = 'good' | 'bad' | 'unknown';
+/** How each of the others fares here, and elsewhere. */
+type Ballot = readonly (readonly [here: Mood, elsewhere: () => Mood])[];
 interface PairKey {
   readonly laneId: string;
   readonly route: { readonly id: string };
 }
 
 /** Who fails with this one and with all others has trouble of its own, and no vote. */
-function votesOf(pairs: readonly (readonly [here: Mood, elsewhere: () => Mood])[]): Votes {
+function votesOf(pairs: Ballot): Votes {
   const votes = { good: 0, bad: 0, unsure: 0 };
   for (const [here, elsewhere] of pairs) {
     if (here === 'good') votes.good += 1;
@@ -212,9 +232,10 @@ function sinceOf({ startedAt }: Watched, now: number): number {
 }
 
 function tally(outcomes: readonly Outcome[], since: number): { good: number; bad: number } {
-  const recent = outcomes.filter((one) => one.at >= since);
-  const good = recent.filter((one) => one.good).length;
-  return { good, bad: recent.length - good };
+  // What was asked before may have been answered before the trouble began; what failed, failed in it.
+  const good = outcomes.filter((one) => one.good && one.startedAt >= since).length;
+  const bad = outcomes.filter((one) => !one.good && one.at >= since).length;
+  return { good, bad };
 }
 
 /** A quick answer is one that came within half of the time after which it is called a timeout. */
@@ -233,24 +254,21 @@ function hasWaited({ startedAt, exchange }: Watched, now: number): boolean {
   return now - startedAt >= Math.max(LEAST_SILENCE_MS, Math.min(connectMs, firstByteMs) / 4);
 }
 
-const smoothed = (mean: number | null, level: number): number =>
-  mean === null ? level : mean + (level - mean) * LEVEL_SHARE;
+const spanOf = ({ startedAt, exchange }: Watched, at: number) => ({
+  startedAt,
+  at,
+  exchangeId: exchange.id,
+});
 
-/** Whether both the way and the site did their part. */
-function isGood(verdict: Verdict): boolean {
-  switch (verdict.fault) {
-    case 'none':
-    case 'client':
-      return true;
-    case 'host':
-      return verdict.kind === 'rate';
-    case 'route':
-      return verdict.reason === 'blocked' || verdict.reason === 'challenged';
-    case 'account':
-    case 'self':
-      return false;
-  }
+function levelsOf({ fastLevel, over }: LaneRecord, now: number): Levels {
+  const isRecent = over !== null && now - over.at < OVER_MS;
+  return { fastLevel, overLevel: isRecent ? over.level : null };
 }
 
-const BAD = ['slow', 'slow_route', 'reset', 'truncated', 'unreachable'];
-const isBad = ({ reason }: Verdict): boolean => BAD.includes(reason);
+function lowered({ over }: LaneRecord, level: number, now: number): LaneRecord['over'] {
+  if (over === null || now - over.at >= OVER_MS) return { level, at: now };
+  return { level: Math.min(over.level, level), at: now };
+}
+
+const smoothed = (mean: number | null, level: number): number =>
+  mean === null ? level : mean + (level - mean) * LEVEL_SHARE;

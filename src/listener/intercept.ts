@@ -6,7 +6,7 @@ import type { InterceptConfig } from '../config/config.ts';
 import { hostGlobMatches } from '../core/glob.ts';
 import { awaitOpening } from './hello.ts';
 import type { Caller, Channel, Line, Lines } from './lines.ts';
-import { badRequest, type Refusal } from './problem.ts';
+import { badRequest, type Refusal, tooManyConnections, tooManyTunnels } from './problem.ts';
 import { rejectSocket } from './reject.ts';
 import { callerOf, framingFault } from './request.ts';
 import type { ListenerDeps } from './serve.ts';
@@ -46,7 +46,9 @@ export async function onConnect(
   const { deps, lines } = gate;
   const line = lines.of(socket);
   if (line === undefined || line.condemned) return void socket.destroy();
-  const connect = readConnect(request, line, deps);
+  // Its answer would overtake those that are still owed, and what they say would land in the tunnel.
+  if (line.pending > 0) return void socket.destroy();
+  const connect = readConnect(request, line, gate);
   if ('refusal' in connect) {
     const { status, reason, detail } = connect.refusal;
     deps.emit({ type: 'request_refused', at: deps.clock.now(), status, reason, detail });
@@ -54,6 +56,7 @@ export async function onConnect(
     line.condemned = true;
     return rejectSocket(socket, connect.refusal, { clock: deps.clock, lingerMs });
   }
+  lines.addTunnel(socket);
   const whole = { ...connect, socket, head };
   if (!isOpened(whole, gate)) {
     return runBlind({ ...whole, held: head, established: 'no' }, deps);
@@ -64,7 +67,7 @@ export async function onConnect(
 function readConnect(
   request: IncomingMessage,
   line: Line,
-  deps: ListenerDeps,
+  { deps, lines }: Gate,
 ): { readonly address: HostPort; readonly caller: Caller } | { readonly refusal: Refusal } {
   const fault = framingFault(request);
   if (fault !== undefined) return { refusal: fault };
@@ -77,6 +80,11 @@ function readConnect(
   if (address === undefined) {
     return { refusal: badRequest('CONNECT needs a target of the form host:port.') };
   }
+  const { tunnels, clientConnections } = deps.config().limits;
+  if (lines.claim(line, caller.value.client.name) > clientConnections) {
+    return { refusal: tooManyConnections };
+  }
+  if (lines.tunnels >= tunnels) return { refusal: tooManyTunnels };
   return { address, caller: caller.value };
 }
 

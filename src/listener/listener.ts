@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { LimitsConfig } from '../config/config.ts';
 import { type Gate, newDistrust, onConnect } from './intercept.ts';
 import { condemn, Lines } from './lines.ts';
-import { unknownExpectation } from './problem.ts';
+import { type Refusal, tooManyConnections } from './problem.ts';
 import { refusalOf, rejectSocket } from './reject.ts';
-import { type ListenerDeps, serve, turnAway } from './serve.ts';
+import { type ListenerDeps, serve, type Visit } from './serve.ts';
+import { mayUpgrade, onUpgrade } from './upgrade.ts';
 
 export type { ListenerDeps } from './serve.ts';
 
@@ -23,57 +25,60 @@ export interface Listener {
   openConnections(): number;
 }
 
-const MAX_HEADER_BYTES = 65_536;
-/** Longer than the pools of usual clients keep a connection, so that it is they who close it. */
-const KEEP_ALIVE_MS = 75_000;
-const HEADERS_MS = 80_000;
+/** Deadlines of heads are looked after this often, and a few times within each. */
 const CHECK_MS = 5_000;
+const CHECKS = 4;
 const TCP_KEEP_ALIVE_MS = 60_000;
 
 /** Makes the one HTTP server through which all comes in: plain requests, CONNECT, and what is inside opened tunnels. */
 export function createListener(deps: ListenerDeps): Listener {
-  const server = newServer();
   const lines = new Lines();
+  const server = newServer(deps.config().limits, lines);
   const state = { draining: false };
   const isDraining = () => state.draining;
   const enter = (socket: Socket) => server.emit('connection', socket);
   const gate: Gate = { deps, lines, enter, distrust: newDistrust() };
 
   const visit =
-    (awaitsContinue: boolean) => (request: IncomingMessage, response: ServerResponse) => {
+    (expects: Visit['expects']) => (request: IncomingMessage, response: ServerResponse) => {
       const line = lines.of(request.socket);
       if (line === undefined) return void request.socket.destroy();
-      void serve({ request, response, line, awaitsContinue, isDraining }, deps);
+      void serve({ request, response, line, lines, expects, isDraining }, deps);
     };
   // Ahead of the server's own listener: nothing may come from a socket before it has an error listener.
-  server.prependListener('connection', (socket) => lines.accept(socket));
-  server.on('request', visit(false));
-  server.on('checkContinue', visit(true));
-  server.on('checkExpectation', (request, response) => {
-    const line = lines.of(request.socket);
-    if (line === undefined) return void request.socket.destroy();
-    response.sendDate = false;
-    void turnAway(
-      { request, response, line, awaitsContinue: true, isDraining },
-      unknownExpectation,
-      deps,
-    );
-  });
+  server.prependListener('connection', (socket) => accept(socket, gate));
+  server.on('request', visit('nothing'));
+  server.on('checkContinue', visit('continue'));
+  server.on('checkExpectation', visit('unknown'));
   server.on('connect', (request, socket, head) => {
     void onConnect(request, { socket: socket as Socket, head }, gate);
+  });
+  server.on('upgrade', (request, socket, head) => {
+    void onUpgrade(request, { socket: socket as Socket, head }, gate);
   });
   server.on('clientError', (error, socket) => onClientError(error, socket as Socket, gate));
   return handleOf(server, { deps, lines, state });
 }
 
-function newServer(): Server {
+/** One connection too many is answered before it asks, and nothing it asks is served. */
+function accept(socket: Socket, { deps, lines }: Gate): void {
+  if (lines.of(socket) !== undefined) return;
+  const line = lines.accept(socket);
+  const { connections, clientConnections } = deps.config().limits;
+  if (lines.size <= connections && lines.unclaimed(line) <= clientConnections) return;
+  line.condemned = true;
+  rejectConnection(socket, tooManyConnections, deps);
+}
+
+function newServer({ headerBytes, headMs, keepAliveMs }: LimitsConfig, lines: Lines): Server {
   const server = createServer({
-    maxHeaderSize: MAX_HEADER_BYTES,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    headersTimeout: HEADERS_MS,
+    shouldUpgradeCallback: (request) => mayUpgrade(request, lines.of(request.socket)),
+    maxHeaderSize: headerBytes,
+    keepAliveTimeout: keepAliveMs,
+    headersTimeout: headMs,
     // A request may take as long as it is waited for; bodies have a deadline of their own.
     requestTimeout: 0,
-    connectionsCheckingInterval: CHECK_MS,
+    connectionsCheckingInterval: Math.min(CHECK_MS, Math.ceil(headMs / CHECKS)),
     joinDuplicateHeaders: false,
     // Told by our own words, and not at all to CONNECT.
     requireHostHeader: false,
@@ -94,12 +99,24 @@ function onClientError(error: Error, socket: Socket, { deps, lines }: Gate): voi
     condemn(line); // Nothing more will come of what was waited for.
     return;
   }
-  const refusal = refusalOf(error);
-  if (line === undefined || refusal === undefined || line.answering > 0) {
+  const refusal = refusalOf(error, deps.config().limits.headerBytes);
+  if (line === undefined || refusal === undefined) {
     socket.destroy();
     return;
   }
-  condemn(line);
+  if (line.spoilt) return;
+  line.spoilt = true;
+  const reject = () => {
+    if (line.answering > 0) return void socket.destroy();
+    condemn(line);
+    rejectConnection(socket, refusal, deps);
+  };
+  // What is wrong here is no part of the requests before it, whose answers are still owed.
+  if (line.pending > 0 && line.latest?.complete === true) void line.turn.then(reject);
+  else reject();
+}
+
+function rejectConnection(socket: Socket, refusal: Refusal, deps: ListenerDeps): void {
   const { status, reason, detail } = refusal;
   deps.emit({ type: 'request_refused', at: deps.clock.now(), status, reason, detail });
   const { lingerMs } = deps.config().policy.timeouts;

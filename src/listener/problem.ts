@@ -92,6 +92,24 @@ export const requestTimedOut: Refusal = {
   closes: true,
 };
 
+/** The client has as many connections as it may. */
+export const tooManyConnections: Refusal = atLimit(
+  'too_many_connections',
+  'There are more connections than limits.client_connections or limits.connections allows.',
+);
+
+/** There are as many CONNECT tunnels as there may be. */
+export const tooManyTunnels: Refusal = atLimit(
+  'too_many_tunnels',
+  'There are more tunnels than limits.tunnels allows.',
+);
+
+/** The client sends ahead without end. */
+export const tooManyPipelined: Refusal = atLimit(
+  'too_many_pipelined',
+  'More than 100 requests wait on this connection.',
+);
+
 /** `Expect` with something else than 100-continue (RFC 9110 section 10.1.1). */
 export const unknownExpectation: Refusal = {
   status: 417,
@@ -108,6 +126,11 @@ export const internalError: Refusal = {
   token: 'proxy_internal_error',
   detail: 'Something broke inside the proxy.',
 };
+
+function atLimit(reason: string, detail: string): Refusal {
+  const token = 'connection_limit_reached';
+  return { status: 503, reason, token, detail, retryAfterMs: 1000, closes: true };
+}
 
 function quotable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, '\\$&');

@@ -32,14 +32,17 @@ export function lingerThenDestroy(
 }
 
 /** What the HTTP parser's complaint is worth; undefined when there is nobody left to tell. */
-export function refusalOf(error: Error & { code?: string }): Refusal | undefined {
+export function refusalOf(
+  error: Error & { code?: string },
+  headerBytes: number,
+): Refusal | undefined {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return {
         status: 431,
         reason: 'header_overflow',
         token: 'http_request_error',
-        detail: 'The request line and header fields are longer than 64 KiB.',
+        detail: `The request line and header fields are longer than limits.header_bytes (${headerBytes}).`,
         closes: true,
       };
     case 'ERR_HTTP_REQUEST_TIMEOUT':

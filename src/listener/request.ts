@@ -37,7 +37,8 @@ export function readRequest(request: IncomingMessage, line: Line, config: Config
   const parsed = channel
     ? withinTunnel(channel.scheme, channel.address, { url, method })
     : outside(url, method);
-  if (parsed.kind === 'bad') return refused(badRequest(parsed.detail));
+  // Whoever wrote such a request line may mean something else by what is behind it, too.
+  if (parsed.kind === 'bad') return refused(brokenRequest(parsed.detail));
   return {
     kind: 'ok',
     value: {

@@ -4,13 +4,23 @@ import type { Clock, Random } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { Policy } from '../core/policy.ts';
 import { type ClientBody, createRequestBody } from '../exchange/body.ts';
+import type { Flight } from '../exchange/flight.ts';
+import type { HeldMemory } from '../exchange/held-memory.ts';
 import type { Delivery, Exchange } from '../exchange/ports.ts';
+import type { Switched } from '../exchange/upgrade.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { Authority } from './authority.ts';
 import { type Answered, deliver, type Recipient, refuse } from './deliver.ts';
-import type { Line } from './lines.ts';
+import type { Line, Lines } from './lines.ts';
 import { newExchange } from './new-exchange.ts';
-import { internalError, type Refusal, requestTimedOut } from './problem.ts';
+import {
+  internalError,
+  type Refusal,
+  requestTimedOut,
+  tooManyConnections,
+  tooManyPipelined,
+  unknownExpectation,
+} from './problem.ts';
 import { type Asked, readRequest } from './request.ts';
 
 /** A client may well be slower than a site: it gets this many idle spans to take a byte. */
@@ -24,6 +34,8 @@ export interface ListenerDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly emit: Emit;
+  /** What request bodies hold, all together. */
+  readonly memory: HeldMemory;
   readonly policyFor: (request: {
     readonly host: string;
     readonly authority: string;
@@ -37,7 +49,12 @@ export interface ListenerDeps {
   /** The loop for a blind tunnel; `socket` is its far end, when it stands. */
   readonly runTunnel: (
     exchange: Exchange,
+    flight: Flight,
   ) => Promise<Delivery & { readonly socket?: Duplex | undefined }>;
+  /** The loop for a request to switch protocols. */
+  readonly runUpgrade: (
+    exchange: Exchange,
+  ) => Promise<Delivery & { readonly switched?: Switched | undefined }>;
   readonly sessionState: (exchange: Exchange) => 'active' | 'burned' | 'expired' | undefined;
 }
 
@@ -46,23 +63,53 @@ export interface Visit {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly line: Line;
-  /** The client sends its body only after a `100 Continue`. */
-  readonly awaitsContinue: boolean;
+  readonly lines: Lines;
+  /** `continue`: the client sends its body only after a `100 Continue`. */
+  readonly expects: 'nothing' | 'continue' | 'unknown';
   /** Whether connections end with the reply that is next. */
   readonly isDraining: () => boolean;
 }
 
-/** Serves one HTTP request, whichever way it came in. Never rejects. */
+/** Requests that may wait on one connection behind the one that is being served. */
+const MAX_PENDING = 100;
+/** What is sent ahead beyond that is read on, so that the client gets its answers; not for ever. */
+const MAX_SURPLUS = 1000;
+
+/**
+ * Serves one HTTP request, whichever way it came in. Those of one connection go one after the other:
+ * only safe ones might run at once (RFC 9112 section 9.3.2), and no usual client sends ahead. Never rejects.
+ */
 export async function serve(visit: Visit, deps: ListenerDeps): Promise<void> {
-  const { request, response, line } = visit;
-  if (line.condemned) {
-    request.resume();
-    return;
-  }
+  const { request, line } = visit;
+  const before = line.turn;
+  const { promise, resolve: done } = Promise.withResolvers<void>();
+  line.turn = promise;
+  line.latest = request;
+  line.pending += 1;
+  const isExcess = line.pending > MAX_PENDING;
+  if (line.pending > MAX_SURPLUS) line.raw.destroy();
+  if (line.pending > 1) await before;
+  if (line.condemned) request.resume();
+  else if (isExcess) await turnAway(visit, tooManyPipelined, deps);
+  else await answer(visit, deps);
+  line.pending -= 1;
+  done();
+}
+
+async function answer(visit: Visit, deps: ListenerDeps): Promise<void> {
+  const { request, response, line, lines } = visit;
   response.sendDate = false;
+  if (visit.expects === 'unknown') return turnAway(visit, unknownExpectation, deps);
   if (request.httpVersion === '1.0') response.shouldKeepAlive = false;
+  // Behind an upgrade that is not performed the parser drops what came in the same packet.
+  if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
   const read = readRequest(request, line, deps.config());
   if (read.kind === 'refused') return turnAway(visit, read.refusal, deps);
+  const { clientConnections } = deps.config().limits;
+  if (line.channel === undefined) {
+    const open = lines.claim(line, read.value.caller.client.name);
+    if (open > clientConnections) return turnAway(visit, tooManyConnections, deps);
+  }
   try {
     await carry(visit, read.value, deps);
   } catch (error) {
@@ -90,11 +137,12 @@ async function carry(visit: Visit, asked: Asked, deps: ListenerDeps): Promise<vo
   const body = createRequestBody(request, {
     length: asked.bodyLength,
     capBytes: policy.replayBodyBytes,
+    memory: deps.memory,
     clock: deps.clock,
     idleMs: policy.timeouts.idleMs,
-    awaitsContinue: visit.awaitsContinue,
+    awaitsContinue: visit.expects === 'continue',
     onWanted: () => {
-      if (visit.awaitsContinue && !response.headersSent) response.writeContinue();
+      if (visit.expects === 'continue' && !response.headersSent) response.writeContinue();
     },
     onFailed: () => {
       if (!response.headersSent) leave();
@@ -102,7 +150,7 @@ async function carry(visit: Visit, asked: Asked, deps: ListenerDeps): Promise<vo
   });
   try {
     // A client that never sends, or sends nonsense, must not cost an attempt.
-    if (!visit.awaitsContinue) await body.started;
+    if (visit.expects === 'nothing') await body.started;
     if (body.state === 'stalled') return await turnAway(visit, requestTimedOut, deps);
     if (controller.signal.aborted) return;
     const { signal } = controller;
@@ -191,11 +239,11 @@ function recipientOf(
       });
       if (visit.isDraining()) response.shouldKeepAlive = false;
       // Whether the body still comes is the client's choice now, so the next request could not be told from it.
-      if (visit.awaitsContinue && !request.complete) response.shouldKeepAlive = false;
+      if (visit.expects !== 'nothing' && !request.complete) response.shouldKeepAlive = false;
     },
     beforeEnd: async () => {
       body?.release();
-      if (!response.shouldKeepAlive && !visit.awaitsContinue) {
+      if (!response.shouldKeepAlive && visit.expects === 'nothing') {
         await settleUpload(visit, clock, policy.timeouts.lingerMs);
       }
     },

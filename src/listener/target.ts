@@ -75,7 +75,10 @@ export function namesTarget(host: string, target: Target): boolean {
 export function canonicalHost(text: string): string | undefined {
   const literal = /^\[([^\]]*)\]$/.exec(text)?.[1];
   if (literal !== undefined) return isIPv6(literal) ? canonicalIPv6(literal) : undefined;
-  const ascii = domainToASCII(percentDecoded(text));
+  const decoded = percentDecoded(text);
+  // Line ends and tabs would be taken out without a word, which makes another name of it.
+  if (/[\p{Cc} ]/u.test(decoded)) return undefined;
+  const ascii = domainToASCII(decoded);
   const host = ascii.endsWith('.') ? ascii.slice(0, -1) : ascii;
   if (host.length > 253 || !/^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/.test(host))
     return undefined;

@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net';
-import { type Duplex, Readable } from 'node:stream';
-import type { Clock } from '../clock.ts';
-import type { Exchange, RequestBody } from '../exchange/ports.ts';
-
+import { Flight } from '../exchange/flight.ts';
+import type { Exchange } from '../exchange/ports.ts';
 import { conclusionOf, refusalFrom } from './deliver.ts';
+import { type Carried, join } from './join.ts';
 import type { Caller } from './lines.ts';
 import { newExchange } from './new-exchange.ts';
 import { internalError, type Refusal } from './problem.ts';
@@ -24,14 +23,6 @@ export interface BlindTunnel {
 
 export const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n';
 
-const NO_BODY: RequestBody = {
-  length: 0,
-  present: false,
-  replayable: true,
-  open: () => Readable.from([]),
-  rawTrailers: [],
-};
-
 /** Dials by the loop, then joins the two ends. Never rejects; settles when the tunnel is over. */
 export async function runBlind(tunnel: BlindTunnel, deps: ListenerDeps): Promise<void> {
   const { socket, held } = tunnel;
@@ -41,20 +32,41 @@ export async function runBlind(tunnel: BlindTunnel, deps: ListenerDeps): Promise
   if (held.length === 0) socket.once('end', leave);
   socket.once('close', leave);
   socket.read(0); // An end is only noticed by reading.
+  const client = { tunnel, told: tunnel.established };
   try {
-    const exchange = tunnelExchange(tunnel, controller.signal, deps);
-    await dialAndJoin(tunnel, exchange, { deps, settled: () => socket.off('end', leave) });
+    const onStands = () => {
+      socket.off('end', leave);
+      if (client.told === 'no') socket.write(ESTABLISHED);
+      client.told = 'yes';
+    };
+    const { exchange, flight } = tunnelExchange(
+      tunnel,
+      { onStands, signal: controller.signal },
+      deps,
+    );
+    await dialAndJoin(client, { exchange, flight }, deps);
   } catch (error) {
     const message = `A tunnel could not be served: ${(error as Error).stack ?? error}`;
     deps.emit({ type: 'notice', at: deps.clock.now(), level: 'error', message });
-    turnDown(tunnel, internalError, deps);
+    turnDown(client, internalError, deps);
   }
 }
 
-function tunnelExchange(tunnel: BlindTunnel, signal: AbortSignal, deps: ListenerDeps): Exchange {
-  const { address, caller } = tunnel;
+/** A client at its tunnel. */
+interface Waiting {
+  readonly tunnel: BlindTunnel;
+  /** Whether it has its 200 by now. */
+  told: 'yes' | 'no';
+}
+
+function tunnelExchange(
+  tunnel: BlindTunnel,
+  { onStands, signal }: { readonly onStands: () => void; readonly signal: AbortSignal },
+  deps: ListenerDeps,
+): { readonly exchange: Exchange; readonly flight: Flight } {
+  const { socket, held, address, caller } = tunnel;
   const target = tunnelTarget(address);
-  const { policy, lane } = deps.policyFor({
+  const configured = deps.policyFor({
     host: target.host,
     authority: target.authority,
     path: '',
@@ -62,21 +74,27 @@ function tunnelExchange(tunnel: BlindTunnel, signal: AbortSignal, deps: Listener
     client: caller.client.name,
     profile: caller.directives.profile,
   });
-  const body = NO_BODY;
-  const parts = { caller, target, method: 'CONNECT', rawHeaders: [], body, policy, lane, signal };
-  return newExchange(parts, deps);
+  const { replayMethods } = configured.policy;
+  const flight = new Flight({ near: socket, held, replayMethods, onStands });
+  // A CONNECT itself does nothing at the origin; what is said through it is for the flight to know.
+  const policy = { ...configured.policy, replayMethods: [...replayMethods, 'CONNECT'] };
+  const { lane } = configured;
+  const exchange = newExchange(
+    { caller, target, method: 'CONNECT', rawHeaders: [], body: flight, policy, lane, signal },
+    deps,
+  );
+  return { exchange, flight };
 }
 
 async function dialAndJoin(
-  tunnel: BlindTunnel,
-  exchange: Exchange,
-  { deps, settled }: { deps: ListenerDeps; settled: () => void },
+  client: Waiting,
+  { exchange, flight }: { readonly exchange: Exchange; readonly flight: Flight },
+  deps: ListenerDeps,
 ): Promise<void> {
   const { clock, emit } = deps;
-  const { socket } = tunnel;
+  const { socket } = client.tunnel;
   emit({ type: 'exchange_started', at: clock.now(), exchange });
-  const delivery = await deps.runTunnel(exchange);
-  settled();
+  const delivery = await deps.runTunnel(exchange, flight);
   const far = delivery.socket;
   const finish = (answered: number | 'client_gone' | 'broken_off', bytes: Carried) =>
     emit({ type: 'exchange_finished', at: clock.now(), exchange, delivery, answered, ...bytes });
@@ -88,97 +106,22 @@ async function dialAndJoin(
   }
   if (far === undefined || far.destroyed) {
     const refusal = refusalFrom(conclusionOf(delivery));
-    turnDown(tunnel, refusal, deps);
-    return finish(tunnel.established === 'yes' ? 'broken_off' : refusal.status, NOTHING);
+    const { told } = client;
+    turnDown(client, refusal, deps);
+    return finish(told === 'yes' ? 'broken_off' : refusal.status, NOTHING);
   }
-  if (tunnel.established === 'no') socket.write(ESTABLISHED);
-  if (tunnel.held.length > 0) far.write(tunnel.held);
-  const { timeouts } = exchange.policy;
-  const carried = await join(socket, far, { clock, lingerMs: timeouts.lingerMs });
-  finish(200, { ...carried, sentBytes: carried.sentBytes + tunnel.held.length });
+  flight.sendTo(far);
+  flight.forget();
+  const carried = await join(socket, far, { clock, exchange });
+  finish(200, { ...carried, sentBytes: carried.sentBytes + flight.sentBytes });
 }
 
 /** A client that has its 200 already can be told nothing any more. */
-function turnDown(tunnel: BlindTunnel, refusal: Refusal, { clock, config }: ListenerDeps): void {
+function turnDown(client: Waiting, refusal: Refusal, { clock, config }: ListenerDeps): void {
+  const { socket } = client.tunnel;
   const { lingerMs } = config().policy.timeouts;
-  if (tunnel.established === 'yes') tunnel.socket.destroy();
-  else rejectSocket(tunnel.socket, refusal, { clock, lingerMs });
-}
-
-/** What went through a tunnel, seen from the client. */
-export interface Carried {
-  readonly sentBytes: number;
-  readonly receivedBytes: number;
+  if (client.told === 'yes') socket.destroy();
+  else rejectSocket(socket, refusal, { clock, lingerMs });
 }
 
 const NOTHING: Carried = { sentBytes: 0, receivedBytes: 0 };
-
-/** Both ends silent for so long: the peers are gone without a word. */
-const SILENT_MS = 600_000;
-
-/** Joins two sockets until both are done. They end together; a half that ends first may linger while the other still speaks. */
-export function join(
-  near: Duplex,
-  far: Duplex,
-  { clock, lingerMs }: { readonly clock: Pick<Clock, 'after'>; readonly lingerMs: number },
-): Promise<Carried> {
-  const { promise, resolve } = Promise.withResolvers<Carried>();
-  let sentBytes = 0;
-  let receivedBytes = 0;
-  let open = 2;
-  let alone = false;
-  let halfDone = near.readableEnded || far.readableEnded;
-  let seen = '';
-  let cancel = () => {};
-
-  const progress = () => {
-    const waiting = `${near.writableLength} ${far.writableLength}`;
-    return alone ? waiting : `${waiting} ${sentBytes} ${receivedBytes}`;
-  };
-  const watch = () => {
-    cancel();
-    seen = progress();
-    cancel = clock.after(halfDone ? lingerMs : SILENT_MS, () => {
-      if (seen !== progress()) return watch();
-      near.destroy();
-      far.destroy();
-    });
-  };
-  const onEnd = () => {
-    halfDone = true;
-    watch();
-  };
-  const onClose = (closed: Duplex, other: Duplex) => {
-    open -= 1;
-    if (open === 0) {
-      cancel();
-      resolve({ sentBytes, receivedBytes });
-    } else if (closed.errored || !closed.readableEnded) {
-      other.destroy();
-    } else {
-      // What has arrived is still handed on; what the other still says is for nobody.
-      alone = true;
-      other.end();
-      other.resume();
-      onEnd();
-    }
-  };
-  near.on('data', (chunk: Buffer) => {
-    sentBytes += chunk.length;
-  });
-  far.on('data', (chunk: Buffer) => {
-    receivedBytes += chunk.length;
-  });
-  for (const [one, other] of [
-    [near, far],
-    [far, near],
-  ] as const) {
-    one.on('error', () => other.destroy());
-    one.once('end', onEnd);
-    one.once('close', () => onClose(one, other));
-    one.pipe(other);
-    if (one.readableEnded) other.end();
-  }
-  watch();
-  return promise;
-}

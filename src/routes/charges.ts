@@ -109,7 +109,9 @@ export class Charges {
       if (volley === 'news') this.#noticeVolley(route.upstream, lane, now);
       if (volley !== 'no') return;
     }
-    if (untilAt !== undefined) {
+    // The only way out goes on being used, so there is nothing to tell.
+    const isOnlyWay = pool.upstream.kind === 'direct' && this.#upstreams.all.length === 1;
+    if (untilAt !== undefined && !isOnlyWay) {
       this.#emit({ type: 'route_ejected', at: now, route, lane, untilAt });
     }
   }

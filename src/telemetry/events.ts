@@ -18,6 +18,29 @@ export type ProxyEvent =
       readonly action: Action;
       readonly durationMs: number;
     }
+  /** A good-looking reply that may be none: by what its lane usually gets, or by a marker that is only reported. */
+  | {
+      readonly type: 'suspicious_reply';
+      readonly at: number;
+      readonly exchange: Exchange;
+      readonly lane: string;
+      readonly route: Route;
+      /** `learned`, or the marker's name. */
+      readonly sign: string;
+      readonly for: readonly string[];
+      readonly against: readonly string[];
+      /** 1 is enough. */
+      readonly score: number;
+      /** Whether it was made a verdict. */
+      readonly enforced: boolean;
+    }
+  /** Pages look different for everybody from now on: a new look, not a block. Told once per change. */
+  | {
+      readonly type: 'site_changed';
+      readonly at: number;
+      readonly lane: string;
+      readonly exchange: Exchange;
+    }
   /** Still waiting, not hanging. */
   | {
       readonly type: 'heartbeat';

@@ -1,8 +1,10 @@
 import type { Stop } from '../core/action.ts';
 import { explain, explainStop, seconds, sight } from '../core/explain.ts';
 import type { Verdict } from '../core/verdict.ts';
-import type { Exchange, Stage } from '../exchange/ports.ts';
+import type { Stage } from '../exchange/ports.ts';
 import type { ProxyEvent } from './events.ts';
+import { request, requestFields } from './request-words.ts';
+import { suspicionLine } from './suspicion-line.ts';
 
 /** One log line before it is cleaned and written. Field names nest as OpenTelemetry's dotted names do. */
 export interface LogLine {
@@ -23,6 +25,14 @@ export function logLine(event: ProxyEvent): LogLine {
       return line('trace', `${request(event.exchange)} begins`, requestFields(event.exchange));
     case 'attempt_finished':
       return attempt(event);
+    case 'suspicious_reply':
+      return suspicionLine(event);
+    case 'site_changed':
+      return line(
+        'info',
+        `${event.lane} has changed its pages for everybody: they are learned anew, and no longer suspicious`,
+        { ...requestFields(event.exchange), forbear: { lane: event.lane } },
+      );
     case 'heartbeat':
       return heartbeat(event);
     case 'exchange_finished':
@@ -238,25 +248,6 @@ function ejection(event: Of<'route_ejected'>): LogLine {
   return line('info', `route ${event.route.label} is ejected ${where} for ${until(event)}`, {
     forbear: { route: event.route.label, lane: event.lane, ejected_ms: left(event) },
   });
-}
-
-function request({ method, target }: Exchange): string {
-  if (target.path === '') return `${method} ${target.authority}`;
-  return `${method} ${target.scheme}://${target.authority}${pathOnly(target.path)}`;
-}
-
-function requestFields({ method, target, client, session }: Exchange) {
-  return {
-    http: { request: { method } },
-    url: { scheme: target.scheme, path: pathOnly(target.path) },
-    server: { address: target.host, port: target.port },
-    client: { address: client.address },
-    ...(session === undefined ? {} : { session: { id: session } }),
-  };
-}
-
-function pathOnly(path: string): string {
-  return path.split(/[?#]/, 1)[0] ?? '';
 }
 
 function errorField(

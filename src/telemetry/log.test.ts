@@ -206,7 +206,21 @@ test('a heartbeat without a known end promises none', () => {
   assert.equal('left_ms' in line.forbear, false);
 });
 
+const broken = { at: T, exchange: exchangeOf(), lane: 'shop.test', route, offset: 400 };
+
 const states: readonly (readonly [string, ProxyEvent, string, RegExp])[] = [
+  [
+    'a download that goes on',
+    { type: 'download_resumed', ...broken, n: 1, totalBytes: 1000 },
+    'info',
+    /\/cart broke off and goes on at byte 400 of 1000$/,
+  ],
+  [
+    'a download that is lost',
+    { type: 'download_lost', ...broken, reason: 'changed', detail: 'it has changed' },
+    'warn',
+    /\/cart broke off for good after 400 bytes: it has changed$/,
+  ],
   [
     'a pause',
     { type: 'lane_paused', at: T, lane: 'a.test', untilAt: T + 5000 },

@@ -24,6 +24,10 @@ export interface Trouble {
   readonly toMs: number;
   /** Indices of hosts or routes; what `local` hits is everything. */
   readonly which?: readonly number[];
+  /** Share of the attempts that it hits; all, unless given. */
+  readonly share?: number;
+  /** How a lost network shows: dials that hang (default), or a resolver that gives up at once. */
+  readonly shows?: 'hanging' | 'no_resolver';
 }
 
 /** A world to run the proxy in. */
@@ -125,6 +129,8 @@ function policyOf({ rotation, warm }: World): Policy {
   const { timeouts, routes } = policyWith();
   return policyWith({
     timeouts: { ...timeouts, connectMs: CONNECT_MS, firstByteMs: FIRST_BYTE_MS },
+    // Its pages are all good: what stands in them need not be read.
+    softBlocks: { markers: 'off', learned: 'off' },
     routes: { ...routes, rotation: rotation ?? 'fresh', warm: warm ?? 'auto' },
   });
 }
@@ -182,7 +188,12 @@ class Wires {
     route: Route,
     { startMs, inFlight }: { startMs: number; inFlight: number },
   ): Promise<Reply> {
-    if (this.#hit('local', startMs) !== undefined) {
+    const outage = this.#hit('local', startMs);
+    if (outage?.shows === 'no_resolver') {
+      await this.#clock.sleep(5, exchange.signal);
+      return this.#failed(['local'], route, 'resolve');
+    }
+    if (outage) {
       await this.#clock.sleep(CONNECT_MS, exchange.signal);
       return this.#failed(['local'], route, 'dial');
     }
@@ -210,9 +221,9 @@ class Wires {
       kind: 'failure',
       via: direct ? 'direct' : 'tunnel',
       phase,
-      code: 'timeout',
-      leg: phase === 'dial' && !direct ? 'upstream' : 'origin',
-      sent: phase !== 'dial',
+      code: phase === 'resolve' ? 'resolver_failed' : 'timeout',
+      leg: phase === 'first_byte' || direct ? 'origin' : 'upstream',
+      sent: phase === 'first_byte',
       detail: '',
     };
     this.#causes.set(reply, causes);
@@ -225,7 +236,8 @@ class Wires {
         one.cause === cause &&
         ms >= one.fromMs &&
         ms < one.toMs &&
-        (which === undefined || (one.which ?? []).includes(which)),
+        (which === undefined || (one.which ?? []).includes(which)) &&
+        (one.share === undefined || this.#random() < one.share),
     );
   }
 

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { loadConfig } from '../../src/config/load.ts';
-import { createProxy, type Proxy } from '../../src/proxy.ts';
+import { createProxy, type Proxy as Forbear } from '../../src/proxy.ts';
 import type { ProxyEvent } from '../../src/telemetry/events.ts';
 import { onHead, type RawServer, rawServer } from './raw-server.ts';
 
 /** A whole Forbear on loopback, with everything it told. */
 export interface WholeProxy {
-  readonly proxy: Proxy;
+  readonly proxy: Forbear;
   readonly port: number;
   readonly events: readonly ProxyEvent[];
   /** All events of a type so far. */
@@ -50,7 +50,8 @@ export async function startProxy(t: TestContext, lines: readonly string[]): Prom
     finished: () => {
       const { promise, resolve } = Promise.withResolvers<ReturnType<typeof nth>>();
       const at = ended++;
-      const nth = () => told('exchange_finished')[at] as ReturnType<typeof told<'exchange_finished'>>[0];
+      const nth = () =>
+        told('exchange_finished')[at] as ReturnType<typeof told<'exchange_finished'>>[0];
       const earlier = look;
       look = () => {
         earlier();
@@ -72,11 +73,24 @@ export interface Got {
   readonly end: 'whole' | 'broken';
 }
 
+const nothing: Got = {
+  status: 0,
+  headers: {},
+  body: Buffer.alloc(0),
+  trailers: {},
+  end: 'broken',
+};
+
 /** Asks for a URL through the proxy, and takes what comes. */
 export async function get(port: number, url: string, o: RequestOptions = {}): Promise<Got> {
   const asked = request({ host: '127.0.0.1', port, path: url, agent: false, ...o });
   asked.end();
-  const [reply] = (await once(asked, 'response')) as [IncomingMessage];
+  // A connection that is reset may take the head with it.
+  const reply = await Promise.race([
+    once(asked, 'response').then(([message]) => message as IncomingMessage),
+    once(asked, 'close').then(() => undefined),
+  ]).catch(() => undefined);
+  if (reply === undefined) return nothing;
   const chunks: Buffer[] = [];
   let failed = false;
   reply.on('data', (chunk) => chunks.push(chunk));
@@ -91,10 +105,10 @@ export async function get(port: number, url: string, o: RequestOptions = {}): Pr
   return { status, headers, body: Buffer.concat(chunks), trailers, end };
 }
 
-/** One answer of a scripted site. `then`: what happens to the connection behind the bytes. */
+/** One answer of a scripted site. `after`: what happens to the connection behind the bytes. */
 export interface Step {
   readonly bytes: string | Buffer;
-  readonly then?: 'stay' | 'end' | 'reset';
+  readonly after?: 'stay' | 'end' | 'reset';
 }
 
 /** What a scripted site was asked. */
@@ -116,8 +130,8 @@ export async function scriptedSite(
       const now = typeof step === 'function' ? step(head, socket) : step;
       if (now === undefined) return;
       socket.write(now.bytes, () => {
-        if (now.then === 'end') socket.end();
-        if (now.then === 'reset') socket.resetAndDestroy();
+        if (now.after === 'end') socket.end();
+        if (now.after === 'reset') socket.resetAndDestroy();
       });
     });
   });

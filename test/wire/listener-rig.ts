@@ -12,6 +12,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import type { Stop } from '../../src/core/action.ts';
 import { newLedger } from '../../src/core/ledger.ts';
 import type { FailureReply, Verdict } from '../../src/core/verdict.ts';
+import { createHeldMemory } from '../../src/exchange/held-memory.ts';
 import type { Delivery, Exchange, Received } from '../../src/exchange/ports.ts';
 import { type Authority, openAuthority } from '../../src/listener/authority.ts';
 import { createListener, type Listener, type ListenerDeps } from '../../src/listener/listener.ts';
@@ -73,6 +74,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     authority,
     clock: options.clock ?? systemClock,
     random: seededRandom(1),
+    memory: createHeldMemory(() => config.memory.maxHeldBytes),
     emit: (event) => {
       events.push(event);
       for (const watcher of watchers) watcher();
@@ -82,9 +84,13 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
       seen.push(exchange);
       return run(exchange);
     },
-    runTunnel: (exchange) => {
+    runTunnel: (exchange, flight) => {
       seen.push(exchange);
-      return runTunnel(exchange);
+      return runTunnel(exchange, flight);
+    },
+    runUpgrade: (exchange) => {
+      seen.push(exchange);
+      return run(exchange);
     },
     sessionState: options.sessionState ?? (() => 'active'),
   });

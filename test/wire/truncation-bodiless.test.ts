@@ -24,7 +24,7 @@ const HEADS: Readonly<Record<string, { bytes: string; length: string | undefined
 for (const [name, { bytes, length }] of Object.entries(HEADS)) {
   test(`a HEAD reply with ${name} is whole, has no body, and is not asked for again`, async (t) => {
     const { port } = await startProxy(t, [
-      'policy: { expect: [{ min_bytes: 500, else: transient }], backoff: { base: 1ms } }',
+      'policy: { expect: [{ when: { method: HEAD }, min_bytes: 500, else: transient }], backoff: { base: 1ms } }',
     ]);
     const head = `HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n${bytes}`;
     const site = await scriptedSite(t, [{ bytes: head }, OK]);
@@ -32,7 +32,7 @@ for (const [name, { bytes, length }] of Object.entries(HEADS)) {
     assert.deepEqual([got.status, got.end, got.body.length], [200, 'whole', 0]);
     assert.equal(got.headers['content-length'], length);
     assert.equal(site.heads.length, 1);
-    const next = await get(port, site.url, { method: 'POST' });
+    const next = await get(port, site.url);
     assert.equal(next.body.toString(), 'next');
   });
 }
@@ -49,7 +49,8 @@ test('no byte follows the head of a HEAD reply, whatever its framing says', asyn
   });
   socket.write(`HEAD ${site.url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
   await once(socket, 'close');
-  assert.match(text, /^HTTP\/1\.1 200 [^]*\r\n\r\n$/);
+  assert.match(text, /^HTTP\/1\.1 200 /);
+  assert.equal(text.indexOf('\r\n\r\n'), text.length - 4);
 });
 
 const BODILESS: Readonly<Record<string, { bytes: string; length?: string }>> = {
@@ -70,7 +71,10 @@ for (const [name, { bytes, length }] of Object.entries(BODILESS)) {
     const { port, told } = await startProxy(t, QUICK);
     const site = await scriptedSite(t, [{ bytes }, OK]);
     const got = await get(port, site.url);
-    assert.deepEqual([got.status, got.end, got.body.length], [Number(name.slice(0, 3)), 'whole', 0]);
+    assert.deepEqual(
+      [got.status, got.end, got.body.length],
+      [Number(name.slice(0, 3)), 'whole', 0],
+    );
     assert.equal(got.headers['content-length'], length);
     assert.equal(got.headers['transfer-encoding'], undefined);
     assert.equal(site.heads.length, 1);

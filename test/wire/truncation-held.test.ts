@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { get, type Step, scriptedSite, startProxy } from '../support/whole-proxy.ts';
 
-const QUICK = ['policy: { backoff: { base: 1ms, cap: 2ms }, max_attempts: 3, timeouts: { idle: 150ms } }'];
+const QUICK = [
+  'policy: { backoff: { base: 1ms, cap: 2ms }, max_attempts: 3, timeouts: { idle: 150ms } }',
+];
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n';
 const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
 const PAGE = `<html>${Array.from({ length: 4000 }, (_, i) => `item ${(i * 7919) % 10007}`).join(' ')}</html>`;
@@ -26,37 +28,37 @@ const cut = (bytes: Buffer): Buffer => bytes.subarray(0, bytes.length / 2);
 const SHORT: Readonly<Record<string, Step>> = {
   'fewer bytes than Content-Length, then FIN': {
     bytes: `${HEAD}Content-Length: ${PAGE.length}\r\n\r\n${half}`,
-    then: 'end',
+    after: 'end',
   },
   'fewer bytes than Content-Length, then RST': {
     bytes: `${HEAD}Content-Length: ${PAGE.length}\r\n\r\n${half}`,
-    then: 'reset',
+    after: 'reset',
   },
   'fewer bytes than Content-Length, then silence': {
     bytes: `${HEAD}Content-Length: ${PAGE.length}\r\n\r\n${half}`,
   },
-  'chunks without an end': { bytes: `${CHUNKED}5\r\nhello\r\n`, then: 'end' },
-  'a chunk cut inside': { bytes: `${CHUNKED}ff\r\nhello`, then: 'end' },
-  'a chunk size line cut inside': { bytes: `${CHUNKED}5\r\nhello\r\n1`, then: 'end' },
+  'chunks without an end': { bytes: `${CHUNKED}5\r\nhello\r\n`, after: 'end' },
+  'a chunk cut inside': { bytes: `${CHUNKED}ff\r\nhello`, after: 'end' },
+  'a chunk size line cut inside': { bytes: `${CHUNKED}5\r\nhello\r\n1`, after: 'end' },
   'a chunk size line that breaks off behind CR': {
     bytes: `${CHUNKED}5\r\nhello\r\n5\r`,
-    then: 'reset',
+    after: 'reset',
   },
-  'only the 0 line of the last chunk': { bytes: `${CHUNKED}5\r\nhello\r\n0\r\n`, then: 'end' },
-  'no byte of the body': { bytes: `${HEAD}Content-Length: ${PAGE.length}\r\n\r\n`, then: 'end' },
-  'a body until close that is reset': { bytes: `${HEAD}\r\n${half}`, then: 'reset' },
+  'only the 0 line of the last chunk': { bytes: `${CHUNKED}5\r\nhello\r\n0\r\n`, after: 'end' },
+  'no byte of the body': { bytes: `${HEAD}Content-Length: ${PAGE.length}\r\n\r\n`, after: 'end' },
+  'a body until close that is reset': { bytes: `${HEAD}\r\n${half}`, after: 'reset' },
   'an HTTP/1.0 body that is reset': {
     bytes: `HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n${half}`,
-    then: 'reset',
+    after: 'reset',
   },
-  'half a gzip stream until close': { bytes: closing('gzip', cut(gzipSync(PAGE))), then: 'end' },
+  'half a gzip stream until close': { bytes: closing('gzip', cut(gzipSync(PAGE))), after: 'end' },
   'half a deflate stream until close': {
     bytes: closing('deflate', cut(deflateSync(PAGE))),
-    then: 'end',
+    after: 'end',
   },
   'half a brotli stream until close': {
     bytes: closing('br', cut(brotliCompressSync(PAGE))),
-    then: 'end',
+    after: 'end',
   },
   'half a gzip stream under a length that fits': { bytes: coded('gzip', cut(gzipSync(PAGE))) },
   'half a brotli stream in whole chunks': {
@@ -110,12 +112,12 @@ const FINE: Readonly<Record<string, { step: Step; body: string | Buffer }>> = {
     body: 'hello',
   },
   'an HTTP/1.0 body until close': {
-    step: { bytes: `HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n${PAGE}`, then: 'end' },
+    step: { bytes: `HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n${PAGE}`, after: 'end' },
     body: PAGE,
   },
-  'an empty body until close': { step: { bytes: `${HEAD}\r\n`, then: 'end' }, body: '' },
+  'an empty body until close': { step: { bytes: `${HEAD}\r\n`, after: 'end' }, body: '' },
   'gzip without its checksum': {
-    step: { bytes: closing('gzip', gzipSync(PAGE).subarray(0, -8)), then: 'end' },
+    step: { bytes: closing('gzip', gzipSync(PAGE).subarray(0, -8)), after: 'end' },
     body: gzipSync(PAGE).subarray(0, -8),
   },
   'two gzip members': {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { gzipSync } from 'node:zlib';
+import { until } from '../support/raw-server.ts';
 import { get, type Step, scriptedSite, startProxy } from '../support/whole-proxy.ts';
 
 const HELD_SHORTLY = [
@@ -16,37 +16,37 @@ const chunk = `bb8\r\n${body}\r\n`;
 const BREAKS: Readonly<Record<string, Step>> = {
   'a page beyond the hold, then FIN': {
     bytes: `${HTML}Content-Length: 9000\r\n\r\n${body}`,
-    then: 'end',
+    after: 'end',
   },
   'a page beyond the hold, then RST': {
     bytes: `${HTML}Content-Length: 9000\r\n\r\n${body}`,
-    then: 'reset',
+    after: 'reset',
   },
   'a page beyond the hold, then silence': { bytes: `${HTML}Content-Length: 9000\r\n\r\n${body}` },
-  'a file, then FIN': { bytes: `${FILE}Content-Length: 9000\r\n\r\n${body}`, then: 'end' },
+  'a file, then FIN': { bytes: `${FILE}Content-Length: 9000\r\n\r\n${body}`, after: 'end' },
   'chunks without an end': {
     bytes: `${FILE}Transfer-Encoding: chunked\r\n\r\n${chunk}`,
-    then: 'end',
+    after: 'end',
   },
   'a chunk cut inside': {
     bytes: `${FILE}Transfer-Encoding: chunked\r\n\r\n${chunk}fff\r\n${body}`,
-    then: 'end',
+    after: 'end',
   },
   'a size line cut inside': {
     bytes: `${FILE}Transfer-Encoding: chunked\r\n\r\n${chunk}f`,
-    then: 'end',
+    after: 'end',
   },
   'only the 0 line of the last chunk': {
     bytes: `${FILE}Transfer-Encoding: chunked\r\n\r\n${chunk}0\r\n`,
-    then: 'end',
+    after: 'end',
   },
   'a size line that is no number': {
     bytes: `${FILE}Transfer-Encoding: chunked\r\n\r\n${chunk}zz\r\n${body}`,
   },
-  'a body until close that is reset': { bytes: `${FILE}\r\n${body}`, then: 'reset' },
+  'a body until close that is reset': { bytes: `${FILE}\r\n${body}`, after: 'reset' },
   'an event stream in chunks': {
     bytes: `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n`,
-    then: 'end',
+    after: 'end',
   },
 };
 
@@ -55,10 +55,11 @@ for (const [name, step] of Object.entries(BREAKS)) {
     const { port, told, proxy } = await startProxy(t, HELD_SHORTLY);
     const site = await scriptedSite(t, [step]);
     const got = await get(port, site.url);
-    assert.deepEqual([got.status, got.end], [200, 'broken']);
+    assert.equal(got.end, 'broken');
     assert.equal(site.heads.length, 1);
     assert.equal(told('exchange_finished')[0]?.answered, 'broken_off');
-    assert.deepEqual([proxy.activity().exchanges, proxy.activity().sockets], [0, 0]);
+    assert.equal(proxy.activity().exchanges, 0);
+    await until(() => proxy.activity().sockets === 0);
   });
 }
 
@@ -66,7 +67,7 @@ test('a client with chunks never sees a last chunk that the site did not send', 
   const { port } = await startProxy(t, HELD_SHORTLY);
   for (const end of ['', '0\r\n']) {
     const bytes = `${FILE}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n${end}`;
-    const site = await scriptedSite(t, [{ bytes, then: 'end' }]);
+    const site = await scriptedSite(t, [{ bytes, after: 'end' }]);
     const socket = connect(port, '127.0.0.1');
     let text = '';
     socket.on('data', (piece) => {
@@ -74,7 +75,7 @@ test('a client with chunks never sees a last chunk that the site did not send', 
     });
     socket.on('error', () => {});
     socket.write(`GET ${site.url} HTTP/1.1\r\nHost: x\r\n\r\n`);
-    await once(socket, 'close');
+    await new Promise((resolve) => socket.once('close', resolve));
     assert.ok(!text.includes('0\r\n\r\n'), JSON.stringify(text));
   }
 });
@@ -82,7 +83,7 @@ test('a client with chunks never sees a last chunk that the site did not send', 
 test('an HTTP/1.0 client of a body without length is reset, not left with a clean end', async (t) => {
   const { port } = await startProxy(t, HELD_SHORTLY);
   const bytes = `${FILE}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`;
-  const site = await scriptedSite(t, [{ bytes, then: 'end' }]);
+  const site = await scriptedSite(t, [{ bytes, after: 'end' }]);
   const socket = connect(port, '127.0.0.1');
   socket.resume();
   socket.write(`GET ${site.url} HTTP/1.0\r\n\r\n`);
@@ -90,21 +91,8 @@ test('an HTTP/1.0 client of a body without length is reset, not left with a clea
   assert.equal((error as NodeJS.ErrnoException).code, 'ECONNRESET');
 });
 
-test('a compressed page that ends early behind the hold is handed on as framed: nobody could know', async (t) => {
-  const { port } = await startProxy(t, HELD_SHORTLY);
-  const coded = gzipSync(Array.from({ length: 9000 }, (_, i) => (i * 7919) % 10007).join(' '));
-  const half = coded.subarray(0, coded.length / 2);
-  assert.ok(half.length > 2048);
-  const head = `${HTML}Content-Encoding: gzip\r\nContent-Length: ${half.length}\r\n\r\n`;
-  const site = await scriptedSite(t, [{ bytes: Buffer.concat([Buffer.from(head), half]) }]);
-  const got = await get(port, site.url);
-  assert.deepEqual([got.end, got.body.equals(half)], ['whole', true]);
-});
-
 test('a client that takes nothing for longer than the idle time still gets all of it', async (t) => {
-  const { port, proxy } = await startProxy(t, [
-    'policy: { timeouts: { idle: 100ms } }',
-  ]);
+  const { port, proxy } = await startProxy(t, ['policy: { timeouts: { idle: 100ms } }']);
   const size = 8 * 1024 * 1024;
   const head = Buffer.from(`${FILE}Content-Length: ${size}\r\n\r\n`);
   const site = await scriptedSite(t, [{ bytes: Buffer.concat([head, Buffer.alloc(size, 'z')]) }]);

@@ -1,0 +1,40 @@
+import type { Clock } from '../clock.ts';
+import type { Exchange, Received } from '../exchange/ports.ts';
+import type { Connection } from './connections.ts';
+import { broken } from './failure.ts';
+import type { Meter } from './meter.ts';
+import { peek } from './peek.ts';
+import { failedAttempt, LiveReceived } from './received.ts';
+import type { Plan } from './request.ts';
+import type { Sent } from './send.ts';
+
+/** Makes what a request brought into an attempt's result, with its body looked at. */
+export async function receive(
+  sent: Sent,
+  t: {
+    readonly clock: Clock;
+    readonly exchange: Exchange;
+    readonly connection: Connection;
+    readonly via: Plan['via'];
+    readonly meter: Meter;
+    readonly startedAt: number;
+  },
+): Promise<Received> {
+  const { exchange, via, meter, clock } = t;
+  if (sent.kind === 'failed') {
+    const end = broken(sent.error, sent.phase, via === 'forward' ? 'upstream' : 'origin');
+    return failedAttempt(end, { via, sent: t.connection.wire.written, meter });
+  }
+  const { status, reason, rawHeaders, incoming } = sent;
+  const now = clock.now();
+  void incoming.closed.then(() => meter.stop());
+  exchange.stage = { kind: 'receiving', sinceAt: now, untilAt: undefined };
+  const body = await peek(incoming, sent, exchange);
+  const { readable, rawTrailers } = incoming;
+  return new LiveReceived({
+    reply: { kind: 'response', via, status, rawHeaders, body, headMs: now - t.startedAt },
+    response: { status, reason, rawHeaders, body: readable, rawTrailers },
+    incoming,
+    meter,
+  });
+}

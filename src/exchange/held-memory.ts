@@ -1,0 +1,22 @@
+/** The bytes of bodies that are kept in memory at this moment, of all exchanges together. */
+export interface HeldMemory {
+  /** Whether more may be kept. */
+  hasRoom(): boolean;
+  /** Counts bytes in; a negative number counts them out again. */
+  add(bytes: number): void;
+  readonly bytes: number;
+}
+
+/** Counts against a limit that a reload may change. What is kept already stays when the limit shrinks. */
+export function createHeldMemory(maxBytes: () => number): HeldMemory {
+  let bytes = 0;
+  return {
+    hasRoom: () => bytes < maxBytes(),
+    add(more) {
+      bytes += more;
+    },
+    get bytes() {
+      return bytes;
+    },
+  };
+}
