@@ -159,6 +159,7 @@ test('what the upstream may have said itself counts once a second route agrees',
   for (const [routes, state] of [
     [['r1'], 'closed'],
     [['r1', 'r2'], 'open'],
+    [['r2', 'r1', 'r1', 'r1', 'r1', 'r1', 'r1', 'r1', 'r1', 'r1'], 'open'],
   ] as const) {
     const traffic = new Traffic();
     for (let n = 0; n < 10; n += 1) {
@@ -168,6 +169,21 @@ test('what the upstream may have said itself counts once a second route agrees',
     }
     assert.equal(breakerOf(traffic), state, routes.join());
   }
+});
+
+test('a route that fails beside one that is answered fails alone', async () => {
+  const ambiguous = { ...overloaded, ambiguous: true } as Verdict;
+  const traffic = new Traffic();
+  for (const [verdict, route] of [
+    [ambiguous, 'r2'],
+    [ok, 'r2'],
+    ...Array.from({ length: 10 }, () => [ambiguous, 'r1'] as const),
+  ] as const) {
+    const one = traffic.ask({ policy: { breaker: { whenOpen: 'refuse' } } });
+    await flush();
+    if (one.state === 'admitted') one.finish(verdict, route);
+  }
+  assert.equal(breakerOf(traffic), 'closed');
 });
 
 test('a thousand failures get their first tries and no more retries than the budget allows', async () => {

@@ -132,9 +132,15 @@ function protocolsIn(raw: readonly string[]): string[] {
 async function ordinary(bytes: Buffer, leg: Leg, job: LegJob): Promise<Received> {
   const { exchange, route, clock } = job;
   const { plan, via, meter, startedAt, dialled } = leg;
-  // The request is out already: what the client writes before it reads goes nowhere.
-  dialled.socket.write = () => true;
-  const connection = new Connection(plan.key, { ...dialled, rest: bytes });
+  const { socket } = dialled;
+  // The request is out already, so what undici writes goes nowhere; but what came before it asked it would refuse.
+  let reply: Buffer | undefined = bytes;
+  socket.write = () => {
+    if (reply !== undefined) socket.unshift(reply);
+    reply = undefined;
+    return true;
+  };
+  const connection = new Connection(plan.key, { ...dialled, rest: Buffer.alloc(0) });
   const { options, head } = requestOf(exchange, route, { ...plan, via });
   connection.wire.begin(head, exchange.policy.lenient);
   const onFree = () => connection.destroy();

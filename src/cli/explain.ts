@@ -195,7 +195,7 @@ function actionWords(action: Action): string {
     case 'deliver':
       return 'deliver';
     case 'wait':
-      return `wait ${seconds(action.delayMs)}, then the same route`;
+      return `wait ${seconds(action.delayMs)}, then ${action.elsewhere ? 'another' : 'the same'} route`;
     case 'rotate':
       return action.because.fault === 'account'
         ? 'rotate to the next upstream'

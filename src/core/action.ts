@@ -9,7 +9,7 @@ export type Action =
   | { readonly kind: 'burn' }
   | { readonly kind: 'fail'; readonly stop: Stop };
 
-/** Waits, then the same route again. This is all that a rate verdict can lead to, short of an end. */
+/** Waits, then (save for `elsewhere`) the same route again. This is all that a rate verdict can lead to, short of an end. */
 export interface Wait {
   readonly kind: 'wait';
   readonly ledger: 'rate' | 'transient' | 'account' | 'self' | 'session_route';
@@ -17,6 +17,8 @@ export interface Wait {
   readonly delayMs: number;
   /** Taken from the lane's retry budget. */
   readonly charged: boolean;
+  /** Site or upstream may have failed: after the wait another route is asked, and the two together tell. */
+  readonly elsewhere?: true;
 }
 
 /** Takes another way out. It carries its reason, so that a rate verdict cannot be made into one. */

@@ -48,11 +48,18 @@ function afterRate(verdict: RateVerdict, progress: Progress, policy: Policy): Wa
   return { kind: 'wait', ledger: 'rate', delayMs, charged: false };
 }
 
-function afterTransient(_: TransientVerdict, progress: Progress, policy: Policy): Wait | Fail {
+function afterTransient(verdict: TransientVerdict, progress: Progress, policy: Policy): Wait | Fail {
   const stop = notRepeatable(progress) ?? noAttemptLeft(progress, policy);
   if (stop) return fail(stop);
   if (!progress.budgetLeft) return fail('retry_budget_spent');
-  return backOff('transient', progress, policy, true);
+  const action = backOff('transient', progress, policy, true);
+  const asksElsewhere = verdict.ambiguous === true && mayAskElsewhere(progress, policy);
+  return action.kind === 'wait' && asksElsewhere ? { ...action, elsewhere: true } : action;
+}
+
+/** What site and upstream may both have said is told apart by another address of the same upstream. */
+function mayAskElsewhere({ inSession, routesLeft, ledger }: Progress, policy: Policy): boolean {
+  return !inSession && routesLeft && ledger.addresses.length < policy.maxAddresses;
 }
 
 /** The address is at fault: another one, at once. What the host never saw is not charged to its budget. */

@@ -51,7 +51,7 @@ function deed(action: Action): string {
     case 'deliver':
       return 'delivered as it came';
     case 'wait':
-      return `waiting ${seconds(action.delayMs)} on the same route${action.charged ? ', charged to the retry budget' : ''}`;
+      return `waiting ${seconds(action.delayMs)} on ${action.elsewhere ? 'another' : 'the same'} route${action.charged ? ', charged to the retry budget' : ''}`;
     case 'rotate':
       return action.because.fault === 'account'
         ? 'taking the next upstream'

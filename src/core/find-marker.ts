@@ -96,10 +96,12 @@ function pageOf(reply: ResponseReply, { path, markers }: Asked): Page | undefine
   const { status, rawHeaders, body } = reply;
   if (body.kind !== 'seen' || !isPage(fieldValue(rawHeaders, 'content-type'))) return undefined;
   const most = Math.max(MAX_TEXT, ...markers.map(({ maxText }) => maxText ?? 0));
-  const read = readableText(body.text, most + 1);
-  if (read.length > most || body.text.includes('\0')) return undefined;
-  const source = body.text.slice(0, MAX_SOURCE).toLowerCase();
-  const title = plain(titleText(body.text));
+  // Some pages begin with a screenful of blanks.
+  const html = body.text.trimStart();
+  const read = readableText(html, most + 1);
+  if (read.length > most || html.includes('\0')) return undefined;
+  const source = html.slice(0, MAX_SOURCE).toLowerCase();
+  const title = plain(titleText(html));
   return {
     status,
     path: (path.split('?', 1)[0] ?? '').toLowerCase(),

@@ -61,7 +61,15 @@ export function charge(
             lastDelayMs: ledger.lastDelayMs,
             accountWaits: ledger.accountWaits + 1,
           };
-        case 'transient':
+        case 'transient': {
+          const retried = { ...next, transientRetries: ledger.transientRetries + 1 };
+          if (!action.elsewhere) return retried;
+          return {
+            ...retried,
+            stayOn: undefined,
+            avoidRoutes: [...ledger.avoidRoutes, route.id],
+          };
+        }
         case 'self':
         case 'session_route':
           return { ...next, transientRetries: ledger.transientRetries + 1 };

@@ -15,6 +15,7 @@ import type { Evidence, Verdict } from './verdict.ts';
 /** Something about a page that is, or is not, as pages of this pattern usually are. */
 export interface LearnedSign {
   readonly name:
+    | 'empty'
     | 'smaller'
     | 'emptied'
     | 'fewer_items'
@@ -76,6 +77,7 @@ const ANOTHER_PAGE: readonly LearnedSign['name'][] = ['title', 'generic', 'type'
 /** The right page, but not whole or with nothing in it, is the site's trouble; another page is the address's. */
 function hostReason(signs: readonly LearnedSign[]): 'truncated' | 'empty' | undefined {
   const names = signs.map(({ name }) => name);
+  if (names.includes('empty')) return 'empty';
   if (ANOTHER_PAGE.some((name) => names.includes(name))) return undefined;
   if (names.includes('unclosed')) return 'truncated';
   return names.includes('emptied') || names.includes('fewer_items') ? 'empty' : undefined;
@@ -83,6 +85,7 @@ function hostReason(signs: readonly LearnedSign[]): 'truncated' | 'empty' | unde
 
 function signsOf(usual: Baseline, memory: PageMemory, facts: PageFacts): readonly LearnedSign[] {
   if (facts.kind === 'redirect') return sinkSigns(usual, memory, facts);
+  if (facts.size === 0) return amountSigns(usual, facts);
   const type = typeSigns(usual, facts);
   // Of a body of another type the rest cannot be compared.
   if (type.length > 0) return type;
@@ -132,6 +135,7 @@ function amountSigns(usual: Baseline, facts: PageFacts): readonly LearnedSign[] 
   const below = usual.size - Math.log(1 + facts.size);
   const deviation = Math.sqrt(usual.spread);
   if (below < Math.max(4 * deviation, Math.log(3))) return [];
+  if (facts.size === 0) return [{ name: 'empty', weight: 1, words: 'nothing at all' }];
   const words = `${facts.size} characters where there were about ${Math.round(Math.exp(usual.size))}`;
   const far = below > Math.max(6 * deviation, Math.log(8));
   return [{ name: 'smaller', weight: far ? 0.6 : 0.5, words }];

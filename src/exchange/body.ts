@@ -212,8 +212,8 @@ class StreamedBody implements ClientBody {
   }
 
   #take(chunk: Buffer): void {
-    const fits =
-      this.#terms.memory.hasRoom() && this.#keptBytes + chunk.length <= this.#terms.capBytes;
+    const { memory, capBytes } = this.#terms;
+    const fits = memory.hasRoom(chunk.length) && this.#keptBytes + chunk.length <= capBytes;
     this.#kept.push(chunk);
     this.#count(chunk.length);
     if (this.#mode === 'queue' || fits) return;
@@ -228,7 +228,7 @@ class StreamedBody implements ClientBody {
   }
 
   #mayKeep(): boolean {
-    return this.#keptBytes < this.#terms.capBytes && this.#terms.memory.hasRoom();
+    return this.#keptBytes < this.#terms.capBytes && this.#terms.memory.hasRoom(1);
   }
 
   #count(bytes: number): void {

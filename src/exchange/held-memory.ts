@@ -1,7 +1,7 @@
 /** The bytes of bodies that are kept in memory at this moment, of all exchanges together. */
 export interface HeldMemory {
-  /** Whether more may be kept. */
-  hasRoom(): boolean;
+  /** Whether so many bytes more may be kept. */
+  hasRoom(more: number): boolean;
   /** Counts bytes in; a negative number counts them out again. */
   add(bytes: number): void;
   readonly bytes: number;
@@ -11,7 +11,7 @@ export interface HeldMemory {
 export function createHeldMemory(maxBytes: () => number): HeldMemory {
   let bytes = 0;
   return {
-    hasRoom: () => bytes < maxBytes(),
+    hasRoom: (more) => bytes + more <= maxBytes(),
     add(more) {
       bytes += more;
     },

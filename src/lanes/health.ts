@@ -70,7 +70,8 @@ export class Health {
   #failedAt = 0;
   #throttlesInRow = 0;
   #announcedUntil = 0;
-  #lastFailure: { readonly routeId: string; readonly at: number } | undefined;
+  /** The last two that failed and were not answered since. */
+  #failedRoutes: readonly { readonly routeId: string; readonly at: number }[] = [];
 
   constructor(authority: string, around: Surroundings) {
     this.#authority = authority;
@@ -185,13 +186,16 @@ export class Health {
 
   /** What the site and its upstream may both have said is the site's once a second route agrees. */
   #outcome({ verdict, route, exchange }: Recorded, showing: Showing, now: number): Outcome {
-    if (showing !== 'failed') return breakerOutcome(showing);
-    const last = this.#lastFailure;
-    this.#lastFailure = { routeId: route.id, at: now };
+    const others = this.#failedRoutes.filter(({ routeId }) => routeId !== route.id);
+    if (showing !== 'failed') {
+      if (showing === 'well' || showing === 'answered') this.#failedRoutes = others;
+      return breakerOutcome(showing);
+    }
+    this.#failedRoutes = [...others.slice(-1), { routeId: route.id, at: now }];
     const sure = !('ambiguous' in verdict && verdict.ambiguous);
     if (sure) return 'failure';
-    const recent = last !== undefined && now - last.at < exchange.policy.breaker.windowMs;
-    return recent && last.routeId !== route.id ? 'failure' : 'neutral';
+    const { windowMs } = exchange.policy.breaker;
+    return others.some(({ at }) => now - at < windowMs) ? 'failure' : 'neutral';
   }
 
   #recordPace({ verdict, startedAt, exchange }: Recorded, showing: Showing, now: number): void {

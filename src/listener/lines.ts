@@ -88,11 +88,6 @@ export class Lines {
     return this.#tunnels.size;
   }
 
-  /** Clients, and addresses of connections that are nobody's yet. */
-  get owners(): number {
-    return this.#tally.owners;
-  }
-
   #give(socket: Socket, owner: string): void {
     const earlier = this.#raw.get(socket);
     if (earlier === owner) return;

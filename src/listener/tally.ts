@@ -16,8 +16,4 @@ export class Tally {
     if (left > 0) this.#counts.set(owner, left);
     else this.#counts.delete(owner);
   }
-
-  get owners(): number {
-    return this.#counts.size;
-  }
 }

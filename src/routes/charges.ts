@@ -4,6 +4,7 @@ import type { Route, Routes } from '../exchange/ports.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { Accounts } from './accounts.ts';
 import { Controls } from './controls.ts';
+import { Doubts } from './doubts.ts';
 import type { Pool } from './pool.ts';
 import type { Reputation } from './reputation.ts';
 import type { Upstreams } from './upstreams.ts';
@@ -31,6 +32,7 @@ export class Charges {
   readonly #accounts: Accounts;
   readonly #warm: Warm;
   readonly #controls = new Controls();
+  readonly #doubts = new Doubts();
 
   constructor(deps: ChargesDeps) {
     this.#clock = deps.clock;
@@ -50,11 +52,13 @@ export class Charges {
     switch (verdict.fault) {
       case 'none':
         this.#convict(outcome);
+        this.#resolve(outcome);
         this.#reputation.praise({ lane: laneId, route: route.id }, headMs, now);
         this.#reputation.calm(route.upstream, { lane: laneId, route: route.id }, now);
         this.#accounts.works(pool, route.id, now);
         return;
       case 'client':
+        this.#resolve(outcome);
         if (verdict.reason === 'persistent_block') this.#pardon(laneId);
         else if (verdict.reason === 'not_found') this.#convict(outcome);
         this.#accounts.answers(pool);
@@ -69,6 +73,8 @@ export class Charges {
       case 'host':
         // Its answer came through the upstream's door.
         this.#accounts.answers(pool);
+        if (verdict.kind === 'transient' && verdict.ambiguous)
+          this.#doubts.raise(exchange, route, verdict);
         return;
       case 'self':
         return;
@@ -88,6 +94,17 @@ export class Charges {
       const evidence = { kind: 'status', status: 403 } as const;
       const verdict = { fault: 'route', reason: 'blocked', scope: 'lane', evidence } as const;
       if (pool && route.id !== outcome.route.id) this.#blame(pool, { ...outcome, route }, verdict);
+    }
+  }
+
+  /** The site is there after all: what failed before, and may have been the route's doing, was. */
+  #resolve(outcome: Outcome): void {
+    const sure = this.#doubts.answered(outcome.laneId, outcome.exchange, outcome.route);
+    for (const { route, verdict } of sure) {
+      const pool = this.#upstreams.get(route.upstream);
+      const { evidence } = verdict;
+      const blame = { fault: 'route', reason: 'unreachable', scope: 'lane', evidence } as const;
+      if (pool) this.#blame(pool, { ...outcome, route }, blame);
     }
   }
 

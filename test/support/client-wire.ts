@@ -1,3 +1,4 @@
+import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -5,15 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import tls from 'node:tls';
-import type { LookupAddress } from 'node:dns';
 import { loadConfig } from '../../src/config/load.ts';
-import { createProxy, openAuthority, type Proxy } from '../../src/proxy.ts';
+import { createProxy, openAuthority, type Proxy as RunningProxy } from '../../src/proxy.ts';
 import type { ProxyEvent } from '../../src/telemetry/events.ts';
 import { root } from './certificates.ts';
 
 /** A whole proxy as a client on bare sockets sees it. */
 export interface ClientWire {
-  readonly proxy: Proxy;
+  readonly proxy: RunningProxy;
   readonly port: number;
   readonly caPem: string;
   readonly events: readonly ProxyEvent[];
@@ -23,7 +23,9 @@ export interface ClientWire {
   dial(): Promise<Socket>;
   /** A tunnel that has its 200. */
   tunnel(target: string, ...headers: string[]): Promise<Socket>;
-  /** TLS inside a tunnel, the proxy's CA trusted. */
+  /** TLS over a tunnel, the proxy's CA trusted. */
+  secureOver(socket: Socket, o: tls.ConnectionOptions): Promise<tls.TLSSocket>;
+  /** The same over a new tunnel. */
   secure(target: string, o?: tls.ConnectionOptions): Promise<tls.TLSSocket>;
 }
 
@@ -75,6 +77,12 @@ export async function startWire(
     if (!head.startsWith('HTTP/1.1 200 ')) throw new Error(head);
     return socket;
   };
+  const secureOver = async (socket: Socket, o: tls.ConnectionOptions) => {
+    const inner = tls.connect({ socket, ca: caPem, ...o });
+    inner.on('error', () => {});
+    await once(inner, 'secureConnect');
+    return inner;
+  };
   return {
     proxy,
     port,
@@ -84,13 +92,10 @@ export async function startWire(
     told: (type) => events.filter((event): event is never => event.type === type),
     dial,
     tunnel,
+    secureOver,
     async secure(target, o = {}) {
-      const socket = await tunnel(target);
-      const host = target.replace(/:\d+$/, '');
-      const inner = tls.connect({ socket, ca: caPem, servername: host, ...o });
-      inner.on('error', () => {});
-      await once(inner, 'secureConnect');
-      return inner;
+      const servername = target.replace(/:\d+$/, '');
+      return secureOver(await tunnel(target), { servername, ...o });
     },
   };
 }

@@ -41,11 +41,12 @@ function readOne(bytes: string, { prefers, lax }: Reading): { length: number } |
   const bodyAt = end.index + end[0].length;
   const lines = bytes.slice(0, end.index).split(lax ? /\r?\n/ : '\r\n');
   const fields = lines.slice(1).map((line) => {
-    const [, name = '', value = ''] = /^([^:]*):?([^]*)$/.exec(line) ?? [];
+    const [, name = '', value = ''] = /^([^:]*):?([\s\S]*)$/.exec(line) ?? [];
     return { name: lax ? name.trim().toLowerCase() : name.toLowerCase(), value: value.trim() };
   });
   const length = fields.find(({ name }) => name === 'content-length')?.value;
-  const isCoded = (value: string) => (lax ? /chunked/i.test(value) : value.toLowerCase() === 'chunked');
+  const isCoded = (value: string) =>
+    lax ? /chunked/i.test(value) : value.toLowerCase() === 'chunked';
   const chunked = fields.some(({ name, value }) => name === 'transfer-encoding' && isCoded(value));
   const bytesTold = length === undefined ? 0 : Number.parseInt(length, 10) || 0;
   if (length !== undefined && (prefers === 'length' || !chunked)) {

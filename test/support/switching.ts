@@ -51,16 +51,19 @@ export interface Talker {
 
 export function talker(socket: Socket): Talker {
   let said = '';
-  let look = () => {};
+  const looks = new Set<() => void>();
+  const lookAll = () => {
+    for (const look of looks) look();
+  };
   socket.on('error', () => {});
   socket.on('data', (chunk: Buffer) => {
     said += chunk.toString('latin1');
-    look();
+    lookAll();
   });
   const { promise: closed, resolve } = Promise.withResolvers<string>();
   socket.once('close', () => {
     resolve(said);
-    look();
+    lookAll();
   });
   return {
     socket,
@@ -70,12 +73,13 @@ export function talker(socket: Socket): Talker {
     },
     hears(text) {
       const { promise, resolve: found, reject } = Promise.withResolvers<string>();
-      const earlier = look;
-      look = () => {
-        earlier();
+      const look = () => {
         if (said.includes(text)) found(said);
         else if (socket.destroyed) reject(new Error(`closed after ${JSON.stringify(said)}`));
+        else return;
+        looks.delete(look);
       };
+      looks.add(look);
       look();
       return promise;
     },

@@ -6,13 +6,15 @@ import { good } from '../support/certificates.ts';
 import { heardToEnd, startWire, statuses } from '../support/client-wire.ts';
 import { type RawServer, rawServer, rawTlsServer } from '../support/raw-server.ts';
 import { allReadings, firstRequestLength } from '../support/request-readers.ts';
-import { HIDDEN, type SmugglingCase, smugglingCases } from '../support/smuggling-cases.ts';
+import { HIDDEN, type SmugglingCase } from '../support/smuggling-case.ts';
+import { framingCases } from '../support/smuggling-framing.ts';
+import { headCases } from '../support/smuggling-heads.ts';
 
 const CONFIG = [
   'policy: { timeouts: { idle: 500ms, linger: 100ms }, max_attempts: 1 }',
   'limits: { head: 2s, keep_alive: 2s }',
 ];
-const ALL = smugglingCases();
+const ALL = [...framingCases(), ...headCases()];
 const AT_ONCE = 8;
 
 /** An origin that answers the first whole request of a connection, ends it, and keeps all that came. */
@@ -32,7 +34,11 @@ async function patientOrigin(t: TestContext, secure: boolean): Promise<RawServer
   return origin;
 }
 
-async function attack(t: TestContext, cases: readonly SmugglingCase[], way: 'plain' | 'plain in a tunnel' | 'intercepted') {
+async function attack(
+  t: TestContext,
+  cases: readonly SmugglingCase[],
+  way: 'plain' | 'plain in a tunnel' | 'intercepted',
+) {
   const origin = await patientOrigin(t, way === 'intercepted');
   const wire = await startWire(t, CONFIG);
   const authority = `o.test:${origin.port}`;
@@ -47,7 +53,7 @@ async function attack(t: TestContext, cases: readonly SmugglingCase[], way: 'pla
     const bytes = one.bytes.replaceAll('{T}', `${base}/c${n}-`).replaceAll('{H}', authority);
     const socket = await open();
     // A good request behind a carried one shows that the two sides agree on where it ended.
-    socket.write(one.then === 'carried' ? bytes + probe : bytes, 'latin1');
+    socket.write(one.outcome === 'carried' ? bytes + probe : bytes, 'latin1');
     const replies = statuses(await heardToEnd(socket));
     socket.destroy();
     judgeReplies(one, replies);
@@ -64,10 +70,10 @@ async function attack(t: TestContext, cases: readonly SmugglingCase[], way: 'pla
   judgeOrigin(origin.heard, cases, answered);
 }
 
-function judgeReplies({ name, then }: SmugglingCase, replies: readonly number[]): void {
+function judgeReplies({ name, outcome }: SmugglingCase, replies: readonly number[]): void {
   const [first = 0, second, ...more] = replies;
   assert.deepEqual(more, [], name);
-  if (then === 'refused') {
+  if (outcome === 'refused') {
     assert.equal(second, undefined, `${name}: one reply, then the end`);
     assert.ok(first >= 400 && first < 500, `${name}: ${first}`);
   } else {
@@ -88,15 +94,16 @@ function judgeOrigin(
     }
   }
   const whole = heard.filter((bytes) => firstRequestLength(bytes) !== undefined);
-  const times = (path: string) => whole.filter((bytes) => bytes.split('\r\n')[0]?.includes(path)).length;
+  const times = (path: string) =>
+    whole.filter((bytes) => bytes.split('\r\n')[0]?.includes(path)).length;
   let probes = 0;
-  for (const [n, { name, then }] of cases.entries()) {
-    const carried = then === 'carried' ? 1 : 0;
+  for (const [n, { name, outcome }] of cases.entries()) {
+    const carried = outcome === 'carried' ? 1 : 0;
     assert.equal(times(`/c${n}-`), carried, name);
     probes += carried * ((answered[n] ?? 0) - 1);
   }
   assert.equal(times('/probe'), probes);
-  assert.equal(whole.length, probes + cases.filter(({ then }) => then === 'carried').length);
+  assert.equal(whole.length, probes + cases.filter(({ outcome }) => outcome === 'carried').length);
 }
 
 test('there are at least 200 cases, all of them different', () => {
