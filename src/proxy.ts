@@ -1,20 +1,19 @@
 import { createHash, createHmac } from 'node:crypto';
-import { type Attempts, createAttempts } from './attempt/attempt.ts';
 import type { Resolve } from './attempt/dial.ts';
-import { createGuard } from './attempt/guard.ts';
-import { type Clock, systemClock, systemRandom, wallTime } from './clock.ts';
+import { Wires } from './attempt/wires.ts';
+import { systemClock, systemRandom, wallTime } from './clock.ts';
 import type { Config } from './config/config.ts';
 import { policyFor } from './config/resolve.ts';
 import { createEvidence } from './exchange/evidence.ts';
-import { createHeldMemory } from './exchange/held-memory.ts';
 import { createHeartbeats, type Heartbeats } from './exchange/heartbeat.ts';
+import { createHeldMemory } from './exchange/held-memory.ts';
 import { LocalNetwork } from './exchange/network.ts';
 import { createPages } from './exchange/pages.ts';
 import type { Exchange } from './exchange/ports.ts';
 import { probeCredentials } from './exchange/probe.ts';
 import { type Deps, runExchange } from './exchange/run.ts';
-import { runTunnel } from './exchange/tunnel.ts';
-import { runUpgrade } from './exchange/upgrade.ts';
+import { type OpenTunnel, runTunnel } from './exchange/tunnel.ts';
+import { type OpenUpgrade, runUpgrade } from './exchange/upgrade.ts';
 import { judgeTools } from './judge-tools.ts';
 import { createLanes } from './lanes/lanes.ts';
 import { type Authority, openAuthority as openKept } from './listener/authority.ts';
@@ -55,26 +54,26 @@ export const openAuthority = (home: string): Promise<Authority> => openKept(home
 export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   let { config } = options;
   const authority = await openAuthority(options.home);
-  const bus = createBus();
-  if (options.emit) bus.subscribe(options.emit);
+  const bus = createBus(options.emit);
   const shared = { clock: systemClock, random: systemRandom, emit: bus.emit };
-  const wires = new Wires(options, () => [listener.address() ?? []].flat());
-  // Salted by the install, so that two of them with one account do not begin on the same addresses.
-  const salt = createHash('sha256').update(authority.caPem).digest();
-  const hash = (text: string) => createHmac('sha256', salt).update(text).digest('hex');
+  const wires = new Wires({
+    ...options,
+    clock: systemClock,
+    ownAddresses: () => [listener.address() ?? []].flat(),
+  });
+  const network = new LocalNetwork(shared);
   const routes = createRoutes({
     ...shared,
     upstreams: config.upstreams,
-    hash,
-    retire: (routeId) => wires.current.retire(routeId),
+    hash: saltedHash(authority.caPem),
+    retire: (routeId) => wires.retire(routeId),
   });
-  const network = new LocalNetwork(shared);
   const lanes = createLanes({
     ...shared,
     network,
     probe: (ask, refused) => probeCredentials(ask, refused, deps),
   });
-  const deps: Deps = {
+  const deps: Deps & { readonly openTunnel: OpenTunnel; readonly openUpgrade: OpenUpgrade } = {
     ...shared,
     wall: wallTime,
     tools: judgeTools,
@@ -82,7 +81,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     evidence: createEvidence({ ...shared, network, upstreams: () => config.upstreams.length }),
     routes,
     laneFor: (exchange) => lanes.laneFor(exchange, exchange.lane),
-    attempt: (exchange, route, readmit) => wires.current.attempt(exchange, route, readmit),
+    ...wires.legs,
   };
   const listener = createListener({
     ...shared,
@@ -91,16 +90,8 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     authority,
     policyFor: (request) => policyFor(config, request),
     run: (exchange) => runExchange(exchange, deps),
-    runTunnel: (exchange, flight) =>
-      runTunnel(exchange, flight, {
-        ...deps,
-        openTunnel: (asked, route) => wires.current.openTunnel(asked, route),
-      }),
-    runUpgrade: (exchange) =>
-      runUpgrade(exchange, {
-        ...deps,
-        openUpgrade: (asked, route) => wires.current.openUpgrade(asked, route),
-      }),
+    runTunnel: (exchange, flight) => runTunnel(exchange, flight, deps),
+    runUpgrade: (exchange) => runUpgrade(exchange, deps),
     sessionState: (exchange) => routes.sessionState(exchange),
   });
   const running = trackRunning(bus, createHeartbeats(shared));
@@ -115,9 +106,9 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     async drain() {
       listener.stopAccepting();
       lanes.close();
-      await until(() => running.size === 0, config.drainMs, systemClock);
+      await until(() => running.size === 0, config.drainMs);
       // The last bytes of the last replies are still on their way; idle clients need not be waited for.
-      await until(() => listener.openConnections() === 0, LAST_BYTES_MS, systemClock);
+      await until(() => listener.openConnections() === 0, LAST_BYTES_MS);
     },
     async stop() {
       lanes.close();
@@ -133,50 +124,11 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   };
 }
 
-/** The attempts under the current configuration, and those of earlier ones until their sockets have ended. */
-class Wires {
-  current: Attempts;
-  readonly #make: (config: Config) => Attempts;
-  readonly #earlier = new Set<Attempts>();
-  #wiring: string;
-
-  constructor(options: ProxyOptions, ownAddresses: () => { host: string; port: number }[]) {
-    const { resolve } = options;
-    this.#make = ({ tls, allowPrivateTargets }) =>
-      createAttempts({
-        clock: systemClock,
-        tls,
-        guard: createGuard({ allowPrivate: allowPrivateTargets, ownAddresses }),
-        ...(resolve ? { resolve } : {}),
-      });
-    this.current = this.#make(options.config);
-    this.#wiring = wiringOf(options.config);
-  }
-
-  reload(config: Config): void {
-    if (wiringOf(config) === this.#wiring) return;
-    this.#earlier.add(this.current);
-    this.current = this.#make(config);
-    this.#wiring = wiringOf(config);
-  }
-
-  openSockets(): number {
-    return this.#all().reduce((sum, each) => sum + each.openSockets(), 0);
-  }
-
-  close(): void {
-    for (const each of this.#all()) each.close();
-  }
-
-  #all(): Attempts[] {
-    for (const each of this.#earlier) if (each.openSockets() === 0) this.#earlier.delete(each);
-    return [this.current, ...this.#earlier];
-  }
+/** Salted by the install, so that two of them with one account do not begin on the same addresses. */
+function saltedHash(caPem: string): (text: string) => string {
+  const salt = createHash('sha256').update(caPem).digest();
+  return (text) => createHmac('sha256', salt).update(text).digest('hex');
 }
-
-/** The settings that sockets are made under. */
-const wiringOf = ({ tls, allowPrivateTargets }: Config): string =>
-  JSON.stringify([tls, allowPrivateTargets]);
 
 /** Keeps the exchanges that are under way, their replies' bodies included, each with its heartbeat. */
 function trackRunning(bus: Bus, heartbeats: Heartbeats): ReadonlyMap<Exchange, () => void> {
@@ -195,7 +147,7 @@ const LOOK_EVERY_MS = 50;
 const LAST_BYTES_MS = 500;
 
 /** Waits until something holds, at most `limitMs`. */
-async function until(holds: () => boolean, limitMs: number, clock: Clock): Promise<void> {
-  const deadline = clock.now() + limitMs;
-  while (!holds() && clock.now() < deadline) await clock.sleep(LOOK_EVERY_MS);
+async function until(holds: () => boolean, limitMs: number): Promise<void> {
+  const deadline = systemClock.now() + limitMs;
+  while (!holds() && systemClock.now() < deadline) await systemClock.sleep(LOOK_EVERY_MS);
 }

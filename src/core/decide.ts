@@ -48,7 +48,11 @@ function afterRate(verdict: RateVerdict, progress: Progress, policy: Policy): Wa
   return { kind: 'wait', ledger: 'rate', delayMs, charged: false };
 }
 
-function afterTransient(verdict: TransientVerdict, progress: Progress, policy: Policy): Wait | Fail {
+function afterTransient(
+  verdict: TransientVerdict,
+  progress: Progress,
+  policy: Policy,
+): Wait | Fail {
   const stop = notRepeatable(progress) ?? noAttemptLeft(progress, policy);
   if (stop) return fail(stop);
   if (!progress.budgetLeft) return fail('retry_budget_spent');

@@ -11,8 +11,8 @@ export interface Bus {
  * Makes a bus on which a failing subscriber hurts nobody: neither the pipeline that emits nor the other
  * subscribers. The first failure of each subscriber is told to the others as a notice.
  */
-export function createBus(): Bus {
-  const subscribers = new Map<symbol, Emit>();
+export function createBus(first?: Emit): Bus {
+  const subscribers = new Map<symbol, Emit>(first ? [[Symbol(), first]] : []);
   const reported = new Set<symbol>();
 
   const deliver = (id: symbol, subscriber: Emit, event: Parameters<Emit>[0]): void => {

@@ -60,6 +60,7 @@ export function talker(socket: Socket): Talker {
     said += chunk.toString('latin1');
     lookAll();
   });
+  socket.resume();
   const { promise: closed, resolve } = Promise.withResolvers<string>();
   socket.once('close', () => {
     resolve(said);
@@ -99,7 +100,7 @@ export async function open(port: number, bytes: string | Buffer): Promise<Talker
 export async function tunnelTo(port: number, target: string, login = ''): Promise<Socket> {
   const client = await open(port, `CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${login}\r\n`);
   assert.match(await client.hears('\r\n\r\n'), /^HTTP\/1\.1 200 /);
-  client.socket.removeAllListeners('data');
+  client.socket.removeAllListeners('data').pause();
   return client.socket;
 }
 
@@ -116,9 +117,11 @@ export function switchingSite(
   steps: readonly (string | Buffer | 'reset' | 'close')[],
   heads: string[],
   sockets: Socket[] = [],
+  from: (string | undefined)[] = [],
 ): Serve {
   return (socket) => {
     sockets.push(socket);
+    from.push(socket.remoteAddress);
     onHead(socket, (head, rest) => {
       heads.push(head);
       const step = steps[Math.min(heads.length, steps.length) - 1] ?? '';

@@ -79,7 +79,7 @@ test('B03 an IPv6 literal is dialled without brackets, and keeps them in Host an
   assert.match(
     upstream.heard[0] ?? '',
     new RegExp(
-      `^CONNECT \\[::1\\]:${origin.port} HTTP/1\\.1\r\n[sS]*Host: \\[::1\\]:${origin.port}\r\n`,
+      `^CONNECT \\[::1\\]:${origin.port} HTTP/1\\.1\r\nHost: \\[::1\\]:${origin.port}\r\n`,
     ),
   );
 });
@@ -96,8 +96,8 @@ test('B05 bytes glued to a CONNECT reach the origin first, unharmed and in order
   t.after(() => origin.close());
   const wire = await startWire(t, [BLIND]);
   const hello = Buffer.from(Array.from({ length: 517 }, (_, i) => (i * 7 + 0x16) % 256));
-  const head = Buffer.from(connectTo(`o.test:${origin.port}`));
   for (const [n, cut] of [517, 3].entries()) {
+    const head = Buffer.from(connectTo(`o${n}.test:${origin.port}`));
     const socket = await wire.dial();
     socket.write(Buffer.concat([head, hello.subarray(0, cut)]));
     await heard(socket, (got) => got.includes('\r\n\r\n'));

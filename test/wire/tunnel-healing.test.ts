@@ -155,7 +155,10 @@ test('a server that speaks first is heard at once, and a silent client is no tim
   });
   t.after(() => server.close());
   const whole = await startProxy(t, [...FAST, '  timeouts: {sniff: 1h, first_byte: 10ms}']);
-  const client = talker(await tunnelTo(whole.port, `127.0.0.1:${server.port}`));
+  const client = await open(
+    whole.port,
+    `CONNECT 127.0.0.1:${server.port} HTTP/1.1\r\nHost: x\r\n\r\n`,
+  );
   await client.hears('220 mail\r\n');
   client.socket.write('EHLO me\r\n');
   await client.hears('250 ok\r\n');
@@ -244,7 +247,7 @@ test('retries inside tunnels are charged to the budget, and failures open the br
 test('a client that leaves while its set-up is repeated ends it, and nothing is left', async (t) => {
   const origin = await site(t, ['silence'], () => {});
   const whole = await startProxy(t, FAST);
-  for (const how of ['resetAndDestroy', 'destroy'] as const) {
+  for (const how of ['resetAndDestroy', 'end'] as const) {
     const client = talker(await tunnelTo(whole.port, origin.target));
     const before = origin.firsts.length;
     client.socket.write(Buffer.from([0x16, 3, 1, 0, 4, 1, 0, 0, 0]));
@@ -252,6 +255,6 @@ test('a client that leaves while its set-up is repeated ends it, and nothing is 
     client.socket[how]();
     await whole.finished();
     await until(() => origin.server.open === 0);
+    assert.ok(verdicts(whole).every((verdict) => verdict === 'none/ok'), 'nobody is blamed');
   }
-  assert.deepEqual(verdicts(whole), []);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type RawServer, rawServer } from '../support/raw-server.ts';
+import { type RawServer, rawServer, until } from '../support/raw-server.ts';
 import { frame, handshake, open, SWITCH, switchingSite } from '../support/switching.ts';
 import { scriptedSite, startProxy } from '../support/whole-proxy.ts';
 
@@ -110,7 +110,7 @@ test('an upgrade that the origin does not care for is answered by its page, chun
 });
 
 test('a page that ends with its connection, even at once, comes whole', async (t) => {
-  const origin = await scriptedSite(t, [{ bytes: 'HTTP/1.1 200 OK\r\n\r\nto the end', then: 'end' }]);
+  const origin = await scriptedSite(t, [{ bytes: 'HTTP/1.1 200 OK\r\n\r\nto the end', after: 'end' }]);
   const { port } = await startProxy(t, FAST);
   const client = await open(port, handshake(origin.url, `127.0.0.1:${origin.port}`));
   const got = await client.closed;
@@ -118,6 +118,24 @@ test('a page that ends with its connection, even at once, comes whole', async (t
   assert.match(got, /to the end/);
   assert.equal(origin.accepted, 1);
 });
+
+for (const [what, bytes, seen] of [
+  ['a refusal', reply('403 Forbidden', 'not you'), 'not you'],
+  ['a page without an end', 'HTTP/1.1 200 OK\r\n\r\nto the end', 'to the end'],
+  ['a switch', `${SWITCH}last words`, 'last words'],
+  ['a switch without words', SWITCH, '101 Web Socket Protocol Handshake'],
+] as const) {
+  test(`${what} whose connection ends in the same breath comes whole, and nothing hangs`, async (t) => {
+    const origin = await scriptedSite(t, [(_, socket) => void socket.end(bytes)]);
+    const whole = await startProxy(t, FAST);
+    const client = await open(whole.port, handshake(origin.url, `127.0.0.1:${origin.port}`));
+    assert.ok((await client.closed).includes(seen));
+    await whole.finished();
+    assert.equal(origin.accepted, 1);
+    await until(() => whole.proxy.activity().connections === 0);
+    assert.deepEqual(whole.proxy.activity(), { connections: 0, exchanges: 0, sockets: 0 });
+  });
+}
 
 test('a big page in answer to a handshake is taken at the pace of the client, and comes whole', async (t) => {
   const body = 'x'.repeat(6_000_000);

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
-import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -30,12 +29,11 @@ function newCa(t: TestContext): TestCa {
 /** A site that knows from which address it was asked. */
 function siteOf(t: TestContext, steps: Parameters<typeof switchingSite>[0], ca?: TestCa) {
   const heads: string[] = [];
-  const sockets: Socket[] = [];
-  const serve = switchingSite(steps, heads, sockets);
+  const from: (string | undefined)[] = [];
+  const serve = switchingSite(steps, heads, [], from);
   const started = ca === undefined ? rawServer(serve) : rawTlsServer(serve, ca);
   return started.then((server) => {
     t.after(() => server.close());
-    const from = () => sockets.map((socket) => socket.remoteAddress);
     return { server, heads, from };
   });
 }
@@ -69,7 +67,7 @@ for (const secure of [false, true]) {
       client.socket.write('ping');
       await client.hears('>ping');
       assert.deepEqual(site.heads, [handshake('/chat', host)], 'nothing is added or lost');
-      assert.deepEqual(site.from(), [kind === 'direct' ? '127.0.0.1' : '127.0.0.7']);
+      assert.deepEqual(site.from, [kind === 'direct' ? '127.0.0.1' : '127.0.0.7']);
       client.socket.destroy();
       const { exchange, answered } = await whole.finished();
       assert.deepEqual([exchange.target.scheme, answered], [secure ? 'https' : 'http', 101]);
@@ -88,7 +86,7 @@ test('a plain handshake to an http proxy asks it for a tunnel, which is what it 
   const client = await open(port, handshake('http://ws.test/chat', 'ws.test'));
   assert.equal(await client.hears('hello'), SWITCHED.toString('latin1'));
   assert.match(upstream.heard[0] ?? '', /^CONNECT ws\.test:80 /);
-  assert.deepEqual(site.from(), ['127.0.0.8']);
+  assert.deepEqual(site.from, ['127.0.0.8']);
   client.socket.destroy();
 });
 
@@ -103,7 +101,7 @@ test('a handshake that is blocked on one address is made from another; with no w
   const whole = await startProxy(t, [...fast, ...listOf(...urls)]);
   const client = await open(whole.port, handshake('http://ws.test/chat', 'ws.test'));
   assert.equal(await client.hears('hello'), SWITCHED.toString('latin1'));
-  assert.deepEqual(new Set(site.from()), new Set(['127.0.0.11', '127.0.0.12']));
+  assert.deepEqual(new Set(site.from), new Set(['127.0.0.11', '127.0.0.12']));
   assert.equal(whole.told('route_ejected').length, 1);
   client.socket.destroy();
   await client.closed;
@@ -111,7 +109,7 @@ test('a handshake that is blocked on one address is made from another; with no w
   await Promise.all([one.close(), two.close()]);
   const lost = await open(whole.port, handshake('http://ws.test/chat', 'ws.test'));
   assert.match(await lost.closed, /^HTTP\/1\.1 50[234] /);
-  assert.equal(site.from().length, 2);
+  assert.equal(site.from.length, 2);
 });
 
 test('in a session the handshake stays on its address, and a block burns the session with the reply handed over', async (t) => {
@@ -136,8 +134,8 @@ test('in a session the handshake stays on its address, and a block burns the ses
   assert.match(burned, /\r\nForbear-Session: s1; state=burned\r\n/);
   assert.ok(burned.endsWith('not you'));
   assert.match(await (await ask()).closed, /^HTTP\/1\.1 409 /);
-  assert.equal(site.from().length, 4);
-  assert.equal(new Set(site.from()).size, 1);
+  assert.equal(site.from.length, 4);
+  assert.equal(new Set(site.from).size, 1);
   assert.doesNotMatch(site.heads.join(''), /forbear/i);
   for (const client of [first, second]) client.socket.destroy();
 });
