@@ -73,8 +73,8 @@ export class Flight implements RequestBody {
     this.sendTo(far);
     this.#onMore = onMore;
     near.on('data', this.#onData).once('end', this.#onEnd);
+    near.resume();
     if (this.#bytes.length > 0 || this.#ended) onMore();
-    else near.resume();
   }
 
   /** Stops reading the client; what it says from here on stays in its socket. */

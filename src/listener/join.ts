@@ -24,6 +24,11 @@ export function join(
 ): Promise<Carried> {
   const { promise, resolve } = Promise.withResolvers<Carried>();
   const { lingerMs } = exchange.policy.timeouts;
+  if (near.destroyed || far.destroyed) {
+    near.destroy();
+    far.destroy();
+    return Promise.resolve({ sentBytes: 0, receivedBytes: 0 });
+  }
   let sentBytes = 0;
   let receivedBytes = 0;
   let open = 2;

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Exchange, Route } from '../exchange/ports.ts';
 import type { Verdict } from '../core/verdict.ts';
+import type { Exchange, Route } from '../exchange/ports.ts';
 
 /** Ambiguous failures in a row that another route made good, until the route is what is at fault. */
 const UNTIL_CERTAIN = 2;

@@ -112,7 +112,12 @@ export async function fetchOver(
   o: { method?: string; fields?: readonly string[]; body?: string } = {},
 ): Promise<Got> {
   const length = o.body === undefined ? [] : [`Content-Length: ${o.body.length}`];
-  const fields = [`Host: ${new URL(url).host}`, 'Connection: close', ...length, ...(o.fields ?? [])];
+  const fields = [
+    `Host: ${new URL(url).host}`,
+    'Connection: close',
+    ...length,
+    ...(o.fields ?? []),
+  ];
   const head = [`${o.method ?? 'GET'} ${url} HTTP/1.1`, ...fields, '', ''].join('\r\n');
   return parsed(await ask(wire, head + (o.body ?? '')));
 }

@@ -24,11 +24,18 @@ test('B102 with upstreams configured nothing goes direct: not by plain HTTP, tun
     assert.equal((await fetchOver(wire, url)).status, 502, url);
   }
   const upgrade = await fetchOver(wire, origin.url, {
-    fields: ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='],
+    fields: [
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    ],
   });
   assert.ok(upgrade.status >= 400);
   const tunnel = await wire.dial();
-  tunnel.write(`CONNECT o.test:${origin.port} HTTP/1.1\r\nHost: o.test:${origin.port}\r\n\r\nSSH-2.0-x\r\n`);
+  tunnel.write(
+    `CONNECT o.test:${origin.port} HTTP/1.1\r\nHost: o.test:${origin.port}\r\n\r\nSSH-2.0-x\r\n`,
+  );
   await until(() => wire.proxy.activity().exchanges === 0 && dead.accepted > 8);
   assert.equal(origin.accepted, 0);
   assert.equal(secure.accepted, 0);
@@ -60,13 +67,19 @@ test('B102 what goes over an upstream leaves from its address only, names unreso
 test('B102 an upstream that dies between two tries is not replaced by the own address', async (t) => {
   const origin = await farOrigin(t, [reply(503, 'busy')]);
   const up = await farUpstream(t, { exit: '127.0.0.2', names: { 'o.test': origin.port } });
-  const wire = await startWire(t, [QUICK.replace('base: 1ms, cap: 2ms', 'base: 200ms, jitter: 0'), ...listOf([up])]);
+  const wire = await startWire(t, [
+    QUICK.replace('base: 1ms, cap: 2ms', 'base: 200ms, jitter: 0'),
+    ...listOf([up]),
+  ]);
   const asked = fetchOver(wire, 'http://o.test/');
   await until(() => origin.hits.length === 1);
   await up.close();
   const got = await asked;
   assert.ok([502, 503].includes(got.status), String(got.status));
-  assert.deepEqual(origin.hits.map(({ from }) => from), ['127.0.0.2']);
+  assert.deepEqual(
+    origin.hits.map(({ from }) => from),
+    ['127.0.0.2'],
+  );
 });
 
 test('B102 a list that is empty is an error of the configuration, not a way around it', () => {
@@ -132,7 +145,10 @@ test('B103 a pool of one comes back after any number of failures', async (t) => 
     far.on('error', () => {});
     socket.pipe(far).pipe(socket);
   });
-  const wire = await startWire(t, [QUICK.replace('max_attempts: 3', 'max_attempts: 5'), ...listOf([up])]);
+  const wire = await startWire(t, [
+    QUICK.replace('max_attempts: 3', 'max_attempts: 5'),
+    ...listOf([up]),
+  ]);
   const got = await fetchOver(wire, 'http://o.test/');
   assert.deepEqual([got.status, got.field('Forbear-Attempts')], [200, '4']);
 });

@@ -3,7 +3,16 @@ import type { Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
 import { fieldOf, startWire } from '../support/client-wire.ts';
-import { type Answer, type FarOrigin, farOrigin, farUpstream, fetchOver, listOf, reply, reset } from '../support/far-side.ts';
+import {
+  type Answer,
+  type FarOrigin,
+  farOrigin,
+  farUpstream,
+  fetchOver,
+  listOf,
+  reply,
+  reset,
+} from '../support/far-side.ts';
 import { onHead, rawServer, until } from '../support/raw-server.ts';
 
 const QUICK =
@@ -25,7 +34,10 @@ const KEPT: Readonly<Record<string, readonly Answer[]>> = {
   'a 502 that the upstream may have said': [reply(502), OK],
   'a reset': [reset, OK],
   'a body cut short': [
-    (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\nhalf'),
+    (socket) =>
+      void socket.end(
+        'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\nhalf',
+      ),
     OK,
   ],
 };
@@ -72,7 +84,7 @@ test('B106 an address that is away is waited for, and never swapped', async (t) 
 });
 
 test('B106 when one of a hundred parallel requests burns the session, none leaves from another address', async (t) => {
-  const origin = await farOrigin(t, (hit, n) => (n === 3 ? reply(403) : OK));
+  const origin = await farOrigin(t, (_, n) => (n === 3 ? reply(403) : OK));
   const wire = await startWire(t, [
     QUICK.replace('{ max', '{ pace: { concurrency: 2 }, max'),
     ...listOf(await exits(t, origin)),
@@ -121,7 +133,11 @@ test('B108 (a) without sessions a rotation is a new connection with another exit
   const origin = await farOrigin(
     t,
     (hit) => {
-      if (hit.head.includes('/slow')) return (socket) => void (finish = () => socket.write(OK));
+      if (hit.head.includes('/slow')) {
+        return (socket) => {
+          finish = () => socket.write(OK);
+        };
+      }
       return hit.from === '127.0.0.2' && hit.head.includes('/page') ? reply(403, 'no') : OK;
     },
     { tls: true },
@@ -142,7 +158,10 @@ test('B108 (a) without sessions a rotation is a new connection with another exit
 test('B108 (b) a session has one exit whatever it asks at once, and two sessions share none', async (t) => {
   const origin = await farOrigin(t, [OK], { tls: true });
   const provider = await rotating(t, origin);
-  const wire = await startWire(t, [QUICK, gateway(provider.port, 'customer[-sid-{session|alnum:8}]')]);
+  const wire = await startWire(t, [
+    QUICK,
+    gateway(provider.port, 'customer[-sid-{session|alnum:8}]'),
+  ]);
   const ask = (id: string) => fetchOver(wire, 'https://o.test/', inSession(id));
   await Promise.all(Array.from({ length: 20 }, (_, n) => ask(n % 2 === 0 ? 's1' : 's2')));
   const exitsOf = new Set(origin.hits.map(({ from }) => from));

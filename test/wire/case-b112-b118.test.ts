@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startWire } from '../support/client-wire.ts';
-import { type Answer, begin, farOrigin, farUpstream, fetchOver, listOf, login, refuser, reply, reset, silence } from '../support/far-side.ts';
+import {
+  type Answer,
+  begin,
+  farOrigin,
+  farUpstream,
+  fetchOver,
+  listOf,
+  login,
+  refuser,
+  reply,
+  reset,
+  silence,
+} from '../support/far-side.ts';
 import { until } from '../support/raw-server.ts';
 
 const OK = reply(200, 'ok');
@@ -93,14 +105,19 @@ test('B118 a host in its pause holds nothing: another is served at once, and nob
   const slow = await farOrigin(t, [reply(429, '', 'Retry-After: 30')]);
   const quick = await farOrigin(t, [OK], { name: 'p.test' });
   const waiting = Array.from({ length: 60 }, (_, n) =>
-    begin(wire.port, `GET ${slow.url}${n} HTTP/1.1\r\nHost: ${new URL(slow.url).host}\r\nConnection: close\r\n\r\n`),
+    begin(
+      wire.port,
+      `GET ${slow.url}${n} HTTP/1.1\r\nHost: ${new URL(slow.url).host}\r\nConnection: close\r\n\r\n`,
+    ),
   );
   await until(() => wire.told('exchange_started').length === 60);
   await until(() => wire.told('exchange_finished').length >= 9);
   const begunAt = performance.now();
   assert.equal((await fetchOver(wire, quick.url)).status, 200);
   assert.ok(performance.now() - begunAt < 300);
-  const turnedAway = wire.told('exchange_finished').filter(({ delivery }) => delivery.stop === 'queue_full');
+  const turnedAway = wire
+    .told('exchange_finished')
+    .filter(({ delivery }) => delivery.stop === 'queue_full');
   assert.ok(turnedAway.length >= 9 && turnedAway.every(({ answered }) => answered === 503));
   assert.equal(slow.hits.length, 1);
   assert.ok(wire.proxy.activity().sockets <= 2, 'kept-alive ones only');

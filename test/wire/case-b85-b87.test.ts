@@ -10,7 +10,7 @@ const OK = reply(200, 'ok');
 test('B85 a GET on a socket that the far side had closed succeeds at the first attempt, and blames nobody', async (t) => {
   for (const end of ['reset', 'fin'] as const) {
     const wire = await startWire(t, [QUICK]);
-    const origin = await farOrigin(t, (hit, n) => {
+    const origin = await farOrigin(t, (_, n) => {
       if (n !== 2) return OK;
       return end === 'reset' ? reset : (socket) => socket.end();
     });
@@ -83,7 +83,7 @@ test('B87 a client that leaves during a rate wait ends its exchange: no further 
 test('B87 a client that leaves in the middle of an attempt closes the far side at once, and costs neither host nor route', async (t) => {
   const wire = await startWire(t, ['policy: { breaker: { min_attempts: 2, consecutive: 2 } }']);
   let closed = 0;
-  const origin = await farOrigin(t, (hit, n) =>
+  const origin = await farOrigin(t, (_, n) =>
     n > 5 ? OK : (socket) => void socket.on('close', () => closed++),
   );
   for (let n = 1; n <= 5; n++) {
@@ -105,8 +105,12 @@ test('B87 a client that leaves in the middle of an attempt closes the far side a
 test('B87 a client that leaves while it is queued is never sent, and frees its place', async (t) => {
   const wire = await startWire(t, ['policy: { pace: { concurrency: 1, queue: 1 } }']);
   let finish = () => {};
-  const origin = await farOrigin(t, (hit, n) =>
-    n > 1 ? OK : (socket) => void (finish = () => socket.write(OK)),
+  const origin = await farOrigin(t, (_, n) =>
+    n > 1
+      ? OK
+      : (socket) => {
+          finish = () => socket.write(OK);
+        },
   );
   const first = begin(wire.port, asking(origin.url, 'Connection: close'));
   await until(() => origin.hits.length === 1);

@@ -69,7 +69,7 @@ test('B89 a redirect is passed on and not followed', async (t) => {
 
 test('B91 five times 503: the last one as it came, marked, with its own Retry-After', async (t) => {
   const wire = await startWire(t, [`policy: { ${QUICK}, max_attempts: 5 }`]);
-  const origin = await farOrigin(t, (hit, n) => reply(503, `busy ${n}`, 'X-N: a'));
+  const origin = await farOrigin(t, (_, n) => reply(503, `busy ${n}`, 'X-N: a'));
   const got = await fetchOver(wire, origin.url);
   assert.deepEqual([got.status, got.body], [503, 'busy 5']);
   assert.equal(got.field('Forbear-Stop'), 'attempts_exhausted');

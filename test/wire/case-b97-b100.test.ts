@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { fieldOf, startWire } from '../support/client-wire.ts';
-import { farOrigin, farUpstream, fetchOver, listOf, refuser, reply, silence } from '../support/far-side.ts';
+import {
+  farOrigin,
+  farUpstream,
+  fetchOver,
+  listOf,
+  refuser,
+  reply,
+  silence,
+} from '../support/far-side.ts';
 import { onHead, rawServer } from '../support/raw-server.ts';
 
 const OK = reply(200, 'ok');
@@ -136,12 +144,17 @@ test('B100 with plain: tunnel it goes by CONNECT, and a refusal of that is not t
 
 test('B100 different targets over one upstream get their own replies', async (t) => {
   const names = ['a.test', 'b.test', 'c.test'];
-  const origins = await Promise.all(names.map((name) => farOrigin(t, [reply(200, name)], { name })));
+  const origins = await Promise.all(
+    names.map((name) => farOrigin(t, [reply(200, name)], { name })),
+  );
   const up = await farUpstream(t, {
     names: Object.fromEntries(names.map((name, n) => [name, origins[n]?.port ?? 0])),
   });
   const wire = await startWire(t, listOf([up]));
   const asked = Array.from({ length: 12 }, (_, n) => names[n % 3] ?? '');
   const got = await Promise.all(asked.map((name) => fetchOver(wire, `http://${name}/`)));
-  assert.deepEqual(got.map(({ body }) => body), asked);
+  assert.deepEqual(
+    got.map(({ body }) => body),
+    asked,
+  );
 });

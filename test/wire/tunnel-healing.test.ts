@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer as createTcpServer, connect, type Socket } from 'node:net';
+import { connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -18,7 +18,11 @@ const FAST = [...BLIND, 'policy:', '  backoff: {base: 1ms, cap: 2ms}'];
 type Step = 'reset' | 'close' | 'silence' | 'serve';
 
 /** A site that treats its connections by the script (the last step again and again), once they have said something. */
-async function site(t: TestContext, steps: readonly Step[], serve: (socket: Socket, first: Buffer) => void) {
+async function site(
+  t: TestContext,
+  steps: readonly Step[],
+  serve: (socket: Socket, first: Buffer) => void,
+) {
   const firsts: Buffer[] = [];
   const from: (string | undefined)[] = [];
   const server = await rawServer((socket, n) => {
@@ -126,6 +130,26 @@ test('a request of a repeatable method in plain HTTP heals; one of another is sa
   assert.equal(await post.closed, '');
   assert.equal(origin.firsts.length, 3);
   get.socket.destroy();
+});
+
+test('a ClientHello that is still on its way when the leg breaks arrives whole on the next one', async (t) => {
+  const heard: Buffer[] = [];
+  const server = await rawServer((socket, n) => {
+    socket.on('data', (chunk: Buffer) => {
+      if (n === 1) return void socket.resetAndDestroy();
+      heard.push(chunk);
+      if (Buffer.concat(heard).length === 9) socket.end('answer');
+    });
+  });
+  t.after(() => server.close());
+  const whole = await startProxy(t, FAST);
+  const client = talker(await tunnelTo(whole.port, `127.0.0.1:${server.port}`));
+  const hello = Buffer.from([0x16, 3, 1, 0, 4, 1, 0, 0, 0]);
+  client.socket.write(hello.subarray(0, 4));
+  await until(() => heard.length > 0);
+  client.socket.write(hello.subarray(4));
+  assert.equal(await client.closed, 'answer');
+  assert.deepEqual(Buffer.concat(heard), hello);
 });
 
 test('early data, a second request and other protocols are never said twice', async (t) => {
@@ -255,6 +279,9 @@ test('a client that leaves while its set-up is repeated ends it, and nothing is 
     client.socket[how]();
     await whole.finished();
     await until(() => origin.server.open === 0);
-    assert.ok(verdicts(whole).every((verdict) => verdict === 'none/ok'), 'nobody is blamed');
+    assert.ok(
+      verdicts(whole).every((verdict) => verdict === 'none/ok'),
+      'nobody is blamed',
+    );
   }
 });

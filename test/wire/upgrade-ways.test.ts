@@ -39,7 +39,10 @@ function siteOf(t: TestContext, steps: Parameters<typeof switchingSite>[0], ca?:
 }
 
 const fast = ['policy:', '  backoff: {base: 1ms, cap: 2ms}'];
-const listOf = (...urls: string[]) => ['upstreams:', `  - {name: pool, routes: [${urls.map((url) => `"${url}"`).join(', ')}]}`];
+const listOf = (...urls: string[]) => [
+  'upstreams:',
+  `  - {name: pool, routes: [${urls.map((url) => `"${url}"`).join(', ')}]}`,
+];
 
 for (const secure of [false, true]) {
   const scheme = secure ? 'wss' : 'ws';
