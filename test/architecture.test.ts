@@ -15,8 +15,17 @@ function filesIn(folder: string): string[] {
 
 const sources = filesIn('src').filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
 
-/** Pure declarations have nothing to test. */
-const TYPES_ONLY = ['action.ts', 'policy.ts', 'preset.ts', 'verdict.ts'];
+/** Declarations have nothing to test; the rows of the marker tables are tested through `markers.ts`. */
+const TYPES_ONLY = [
+  'firewall-markers.ts',
+  'marker-words.ts',
+  'protector-markers.ts',
+  'site-markers.ts',
+  'action.ts',
+  'policy.ts',
+  'preset.ts',
+  'verdict.ts',
+];
 
 test('every file of core/ has tests beside it', () => {
   const tests = filesIn('src/core').filter((file) => file.endsWith('.test.ts'));

@@ -18,8 +18,10 @@ export async function runCommand(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const [name, ...args] = command;
+  // Listening begins first: a command may be signalled as soon as it runs.
+  const forwarding = forwardSignals();
   const child = spawn(name, args, { stdio: 'inherit', env: { ...env } });
-  const endForwarding = forwardSignals(child);
+  forwarding.to(child);
   try {
     return await exitCode(child);
   } catch (error) {
@@ -31,7 +33,7 @@ export async function runCommand(
     );
     return code === 'ENOENT' ? NOT_FOUND : NOT_EXECUTABLE;
   } finally {
-    endForwarding();
+    forwarding.end();
   }
 }
 
@@ -45,14 +47,20 @@ function exitCode(child: ChildProcess): Promise<ExitCode> {
 }
 
 /** A terminal sends SIGINT and SIGQUIT to every process in the foreground itself, so those are not sent twice. */
-function forwardSignals(child: ChildProcess): () => void {
+function forwardSignals(): { to(child: ChildProcess): void; end(): void } {
   const onTerminal = process.stdin.isTTY === true;
+  let target: ChildProcess | undefined;
   const forward = (signal: NodeJS.Signals): void => {
     if (onTerminal && (signal === 'SIGINT' || signal === 'SIGQUIT')) return;
-    child.kill(signal);
+    target?.kill(signal);
   };
   for (const signal of SIGNALS) process.on(signal, forward);
-  return () => {
-    for (const signal of SIGNALS) process.off(signal, forward);
+  return {
+    to: (child) => {
+      target = child;
+    },
+    end: () => {
+      for (const signal of SIGNALS) process.off(signal, forward);
+    },
   };
 }
