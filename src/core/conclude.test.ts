@@ -263,4 +263,13 @@ describe('conclude', () => {
     assert.equal(own.kind === 'own' && own.reason, 'retry_budget_spent');
     assert.match(own.detail ?? '', /^The status was 0\. The lane's retry budget is spent\.$/);
   });
+
+  test('a reply of its own tells the status of the one it does not pass on', () => {
+    const hidden = conclude(
+      ending({ reply: reply(200), verdict: verdicts.challenged, stop: 'no_route' }),
+    );
+    const none = conclude(ending({ stop: 'breaker_open' }));
+    assert.equal(hidden.kind === 'own' && hidden.receivedStatus, 200);
+    assert.equal(none.kind === 'own' && none.receivedStatus, undefined);
+  });
 });

@@ -22,6 +22,8 @@ export type Conclusion =
       readonly reason: string;
       readonly detail: string;
       readonly retryAfterMs: number | undefined;
+      /** The status of the reply that is not passed on, if there was one. */
+      readonly receivedStatus: number | undefined;
     };
 
 export interface Ending {
@@ -52,6 +54,7 @@ export function conclude(ending: Ending): Conclusion {
     reason: stop ?? verdict?.reason ?? 'internal',
     detail: detailFor(ending),
     retryAfterMs: ending.retryAfterMs ?? waitOf(verdict),
+    receivedStatus: reply?.kind === 'response' ? reply.status : undefined,
   };
 }
 

@@ -9,6 +9,8 @@ export interface Refusal {
   readonly token: string | undefined;
   readonly detail: string;
   readonly retryAfterMs?: number | undefined;
+  /** The status of a reply that is not passed on. */
+  readonly receivedStatus?: number | undefined;
   /** Names and values in turn. */
   readonly headers?: readonly string[];
   /** The connection's framing is in doubt: nothing more is read from it. */
@@ -26,7 +28,7 @@ export function rendered(
   refusal: Refusal,
   told: Told | undefined,
 ): { readonly headers: string[]; readonly body: Buffer } {
-  const { status, reason, token, detail, retryAfterMs } = refusal;
+  const { status, reason, token, detail, retryAfterMs, receivedStatus } = refusal;
   const problem = {
     type: `urn:forbear:${reason}`,
     title: STATUS_CODES[status] ?? 'Unknown',
@@ -40,7 +42,7 @@ export function rendered(
   headers.push('Content-Length', String(body.length));
   if (retryAfterMs !== undefined) headers.push('Retry-After', retryAfter(retryAfterMs));
   headers.push(...(refusal.headers ?? []));
-  headers.push('Proxy-Status', proxyStatus({ token, detail }));
+  headers.push('Proxy-Status', proxyStatus({ token, receivedStatus, detail }));
   return { headers, body };
 }
 
