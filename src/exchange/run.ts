@@ -8,17 +8,8 @@ import { type Attempted, endOf, gaveUp, interrupted } from './ending.ts';
 import type { Evidence } from './evidence.ts';
 import { judge, progressOf } from './judgement.ts';
 import type { Pages } from './pages.ts';
-import type {
-  Admission,
-  Attempt,
-  Choice,
-  Delivery,
-  Exchange,
-  Lane,
-  Received,
-  Route,
-  Routes,
-} from './ports.ts';
+import { placeFor } from './place.ts';
+import type { Attempt, Delivery, Exchange, Lane, Received, Routes } from './ports.ts';
 import { resuming } from './resume.ts';
 
 export interface Deps {
@@ -49,13 +40,12 @@ export async function runExchange(exchange: Exchange, deps: Deps): Promise<Deliv
 
   for (;;) {
     const askedAt = clock.now();
-    const start = await mayStart(exchange, lane, routes, ledger);
+    const start = await placeFor(exchange, lane, routes, ledger);
     if (start.kind === 'no') {
       refund?.();
       return gaveUp(start.why.stop, last, ledger, start.why);
     }
-    const { route } = start;
-    const place = placeIn(lane, exchange, start.admission);
+    const { place, route } = start;
     const sentAt = clock.now();
     ledger = begin(ledger, route.id, sentAt - askedAt);
     const watch = deps.evidence.begin(exchange, lane.id, route);
@@ -91,42 +81,6 @@ export async function runExchange(exchange: Exchange, deps: Deps): Promise<Deliv
     refund = action.charged ? lane.withdraw() : undefined;
     ledger = await again(action, exchange, ledger, last, deps);
   }
-}
-
-type Start =
-  | { readonly kind: 'yes'; readonly admission: Admitted; readonly route: Route }
-  | { readonly kind: 'no'; readonly why: Exclude<Admission, Admitted> | NoRoute };
-type Admitted = Extract<Admission, { kind: 'admitted' }>;
-type NoRoute = Extract<Choice, { kind: 'none' }>;
-
-/** Waits for the lane's word, then asks which way. A place that cannot be used is given back. */
-async function mayStart(
-  exchange: Exchange,
-  lane: Lane,
-  routes: Routes,
-  ledger: Ledger,
-): Promise<Start> {
-  const admission = await lane.admit(exchange);
-  if (admission.kind === 'refused') return { kind: 'no', why: admission };
-  const choice = routes.choose(exchange, lane.id, ledger);
-  if (choice.kind === 'route') return { kind: 'yes', admission, route: choice.route };
-  admission.release();
-  return { kind: 'no', why: choice };
-}
-
-/** An attempt's place in its lane. The free replay of a request takes a new one, so that no pause is broken by it. */
-function placeIn(lane: Lane, exchange: Exchange, first: Admitted) {
-  const place = {
-    admission: first,
-    release: () => place.admission.release(),
-    again: async () => {
-      place.release();
-      const next = await lane.admit(exchange);
-      if (next.kind === 'admitted') place.admission = next;
-      return next.kind === 'admitted';
-    },
-  };
-  return place;
 }
 
 /** Books the action, lets the failed reply go, and sits out a backoff; a throttle is sat out in the lane's pause. */
