@@ -9,10 +9,12 @@ import { configHash, removeRunning, writeRunning } from './running.ts';
 import { type ConfigFlags, configFile, readSettings, settings } from './settings.ts';
 import { onStopSignals } from './stop-signals.ts';
 import type { ExitCode, Terminal } from './terminal.ts';
-import { watchFile } from './watch-file.ts';
+import { digest, watchFile } from './watch-file.ts';
 
 /** `forbear start`: runs the proxy until it is told to stop. The log goes to standard error. */
 export async function start(flags: ConfigFlags, terminal: Terminal): Promise<ExitCode> {
+  const file = configFile(flags, terminal.env);
+  const loadedAs = file === undefined ? undefined : digest(file);
   const config = settings(flags, terminal.env);
   const home = openHome(terminal.env);
   const { caFile } = await openAuthority(home);
@@ -30,10 +32,13 @@ export async function start(flags: ConfigFlags, terminal: Terminal): Promise<Exi
     });
 
   announce(config);
-  terminal.out(welcome(launched.listen, caFile, config));
-  const endReloads = reloadOnChange({ flags, terminal, config, launched, log, announce });
+  const watched = { file, loadedAs };
+  const endReloads = reloadOnChange({ flags, terminal, config, launched, log, announce, watched });
   try {
-    return await untilStopped(launched, log);
+    const stopped = untilStopped(launched, log);
+    // Said last: whoever reads it may change the file or stop the proxy at once.
+    terminal.out(welcome(launched.listen, caFile, config));
+    return await stopped;
   } finally {
     endReloads();
     removeRunning(home, process.pid);
@@ -61,6 +66,7 @@ interface Reloading {
   readonly launched: Launched;
   readonly log: Log;
   readonly announce: (config: Config) => void;
+  readonly watched: { readonly file: string | undefined; readonly loadedAs: string | undefined };
 }
 
 /** Takes a changed configuration over, on SIGHUP and when the file changes; a bad one changes nothing. */
@@ -90,8 +96,8 @@ function reloadOnChange(o: Reloading): () => void {
     }
   };
 
-  const file = configFile(flags, terminal.env);
-  const endWatch = file === undefined ? () => {} : watchFile(file, reload);
+  const { file, loadedAs } = o.watched;
+  const endWatch = file === undefined ? () => {} : watchFile(file, reload, loadedAs);
   process.on('SIGHUP', reload);
   return () => {
     process.off('SIGHUP', reload);

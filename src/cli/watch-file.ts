@@ -9,10 +9,14 @@ const SETTLE_MS = 100;
 /**
  * Calls `changed` when the content of a file has become another. The folder is watched as well as the
  * file polled, since a Kubernetes ConfigMap changes by a swap of a link that a watch on the file misses.
+ * `known` is the digest of what was read of it before: a change between that and now counts.
  * Returns the function that ends it.
  */
-export function watchFile(file: string, changed: () => void): () => void {
-  let known = digest(file);
+export function watchFile(
+  file: string,
+  changed: () => void,
+  known: string | undefined = digest(file),
+): () => void {
   let settling: NodeJS.Timeout | undefined;
 
   const look = (): void => {
@@ -30,6 +34,7 @@ export function watchFile(file: string, changed: () => void): () => void {
   const poll = setInterval(look, POLL_MS);
   poll.unref();
   const watcher = watchFolder(dirname(file), look);
+  look();
   return () => {
     clearInterval(poll);
     clearTimeout(settling);
@@ -48,8 +53,8 @@ function watchFolder(folder: string, look: () => void): FSWatcher | undefined {
   }
 }
 
-/** undefined while there is no file: in the middle of a swap, or gone; the last content stays in force. */
-function digest(file: string): string | undefined {
+/** Tells one content of a file from another. undefined while there is no file: in the middle of a swap, or gone; the last content stays in force. */
+export function digest(file: string): string | undefined {
   try {
     return createHash('sha256').update(readFileSync(file)).digest('hex');
   } catch {
