@@ -17,3 +17,20 @@ export function fieldValues(raw: RawHeaders, name: string): string[] {
   }
   return values;
 }
+
+/** The pieces of a structured field, trimmed, empty ones too; quoted strings stay whole (RFC 9651 section 4.2). */
+export function splitOutsideQuotes(text: string, separator: ',' | ';'): string[] {
+  const pieces: string[] = [];
+  let quoted = false;
+  let from = 0;
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i];
+    if (char === '"') quoted = !quoted;
+    else if (quoted && char === '\\') i++;
+    else if (char === separator && !quoted) {
+      pieces.push(text.slice(from, i).trim());
+      from = i + 1;
+    }
+  }
+  return [...pieces, text.slice(from).trim()];
+}

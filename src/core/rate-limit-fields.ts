@@ -1,4 +1,4 @@
-import { fieldValues, type RawHeaders } from './fields.ts';
+import { fieldValues, type RawHeaders, splitOutsideQuotes } from './fields.ts';
 
 /** One entry of a RateLimit field: what is left, and the seconds until it is refilled, as they were written. */
 export interface RateLimitItem {
@@ -50,20 +50,4 @@ function membersOf(raw: RawHeaders, name: string): Member[] {
     );
     return [{ text, head, parameters }];
   });
-}
-
-function splitOutsideQuotes(text: string, separator: ',' | ';'): string[] {
-  const parts: string[] = [];
-  let quoted = false;
-  let from = 0;
-  for (let i = 0; i < text.length; i++) {
-    const char = text[i];
-    if (char === '"') quoted = !quoted;
-    else if (quoted && char === '\\') i++;
-    else if (char === separator && !quoted) {
-      parts.push(text.slice(from, i).trim());
-      from = i + 1;
-    }
-  }
-  return [...parts, text.slice(from).trim()];
 }

@@ -1,4 +1,4 @@
-import { fieldValue, fieldValues, type RawHeaders } from './fields.ts';
+import { fieldValue, fieldValues, type RawHeaders, splitOutsideQuotes } from './fields.ts';
 
 /** What an upstream says went wrong on its own side. */
 export type VendorFault =
@@ -185,9 +185,9 @@ function proxyStatusError(
   rawHeaders: RawHeaders,
   where: 'outside' | 'tunnel',
 ): VendorError | undefined {
-  const member = splitOutsideQuotes(fieldValues(rawHeaders, 'proxy-status').join(','), ',').at(-1);
+  const member = piecesOf(fieldValues(rawHeaders, 'proxy-status').join(','), ',').at(-1);
   if (member === undefined) return undefined;
-  const [proxy = '', ...parameters] = splitOutsideQuotes(member, ';');
+  const [proxy = '', ...parameters] = piecesOf(member, ';');
   if (where === 'tunnel' && !isVendorMember(proxy)) return undefined;
   const error = parameters.find((text) => text.startsWith('error='))?.slice('error='.length);
   if (error === undefined || error === '') return undefined;
@@ -204,19 +204,5 @@ function isVendorMember(proxy: string): boolean {
   return VENDOR_MEMBERS.some((name) => lower.includes(name));
 }
 
-/** The pieces of a structured field, trimmed; quoted strings stay whole (RFC 9651 section 4.2). */
-function splitOutsideQuotes(text: string, separator: string): string[] {
-  const pieces: string[] = [];
-  let quoted = false;
-  let from = 0;
-  for (let i = 0; i < text.length; i++) {
-    const char = text[i];
-    if (quoted && char === '\\') i++;
-    else if (char === '"') quoted = !quoted;
-    else if (char === separator && !quoted) {
-      pieces.push(text.slice(from, i).trim());
-      from = i + 1;
-    }
-  }
-  return [...pieces, text.slice(from).trim()].filter((piece) => piece !== '');
-}
+const piecesOf = (text: string, separator: ',' | ';'): string[] =>
+  splitOutsideQuotes(text, separator).filter((piece) => piece !== '');

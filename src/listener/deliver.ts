@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import { type Conclusion, conclude } from '../core/conclude.ts';
+import type { Policy } from '../core/policy.ts';
 import { keep, replyHeaders } from '../exchange/headers.ts';
 import type { Delivery, Exchange, Response } from '../exchange/ports.ts';
 import { proxyStatus, type Refusal, rendered, retryAfter, type Told } from './problem.ts';
@@ -25,6 +26,12 @@ export interface Recipient {
   /** Ends the client's connection so that it cannot take what it has for the whole. */
   readonly cutOff: () => void;
 }
+
+/** A client may well be slower than a site: it gets this many idle spans to take a byte. */
+const STALLED_SPANS = 4;
+
+/** How long a client may take nothing of its reply. */
+export const stallMsUnder = ({ timeouts }: Policy): number => timeouts.idleMs * STALLED_SPANS;
 
 /** Gives the client its one answer: the origin's reply as it came, or one of our own. */
 export async function deliver(

@@ -10,7 +10,7 @@ import type { Delivery, Exchange } from '../exchange/ports.ts';
 import type { Switched } from '../exchange/upgrade.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { Authority } from './authority.ts';
-import { type Answered, deliver, type Recipient, refuse } from './deliver.ts';
+import { type Answered, deliver, type Recipient, refuse, stallMsUnder } from './deliver.ts';
 import type { Line, Lines } from './lines.ts';
 import { newExchange } from './new-exchange.ts';
 import {
@@ -22,9 +22,6 @@ import {
   unknownExpectation,
 } from './problem.ts';
 import { type Asked, readRequest } from './request.ts';
-
-/** A client may well be slower than a site: it gets this many idle spans to take a byte. */
-const STALLED_SPANS = 4;
 
 /** What the client side is handed in. */
 export interface ListenerDeps {
@@ -229,7 +226,7 @@ function recipientOf(
   return {
     response,
     clock,
-    stallMs: policy.timeouts.idleMs * STALLED_SPANS,
+    stallMs: stallMsUnder(policy),
     sessionId: undefined,
     sessionState: undefined,
     onHead: () => {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { Delivery, Exchange, RequestBody } from '../exchange/ports.ts';
 import { asksForSwitch, type Switched, switchingHeaders } from '../exchange/upgrade.ts';
-import { type Answered, deliver, type Recipient } from './deliver.ts';
+import { type Answered, deliver, type Recipient, stallMsUnder } from './deliver.ts';
 import type { Gate } from './intercept.ts';
 import { join } from './join.ts';
 import type { Line } from './lines.ts';
@@ -12,9 +12,6 @@ import { internalError, tooManyConnections, tooManyTunnels } from './problem.ts'
 import { lingerThenDestroy } from './reject.ts';
 import { type Asked, readRequest } from './request.ts';
 import { turnAway } from './serve.ts';
-
-/** A client may well be slower than a site: it gets this many idle spans to take a byte. */
-const STALLED_SPANS = 4;
 
 const NO_BODY: RequestBody = {
   length: 0,
@@ -172,7 +169,7 @@ function reply(
   const recipient: Recipient = {
     response,
     clock: deps.clock,
-    stallMs: exchange.policy.timeouts.idleMs * STALLED_SPANS,
+    stallMs: stallMsUnder(exchange.policy),
     sessionId: session,
     sessionState: session === undefined ? undefined : deps.sessionState(exchange),
     onHead: () => {},
