@@ -22,6 +22,13 @@ export interface Exchange {
   /** Text from `Forbear-Expect`. */
   readonly expectText: string | undefined;
   readonly retry: 'on' | 'off';
+  /** Whether the client's own connection speaks HTTP/2: then the origin is offered it too. */
+  readonly overH2?: boolean;
+  /**
+   * Hands an interim reply (103 Early Hints and other 1xx but 100 and 101) on to the client at once; absent where
+   * its connection can take none. Called for the attempt that is under way, never after `run` has settled.
+   */
+  readonly inform?: (status: number, rawHeaders: readonly string[]) => void;
   readonly startedAt: number;
   /** Epoch ms at which the patience ends. */
   readonly deadline: number;
