@@ -100,7 +100,12 @@ test('no error of a provider ever leads to direct where that is not configured',
     report(site, route, account('upstream_quota'));
   }
   const none = refused(site);
-  assert.deepEqual(none, { kind: 'none', stop: 'no_route', retryAfterMs: 15 * MINUTE });
+  assert.deepEqual(none, {
+    kind: 'none',
+    stop: 'no_route',
+    retryAfterMs: 15 * MINUTE,
+    accountsOut: true,
+  });
   site.routes.update([]);
   assert.equal(refused(site).stop, 'no_route');
 });

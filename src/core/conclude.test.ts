@@ -38,6 +38,7 @@ const verdicts = {
   challenged: { fault: 'route', reason: 'challenged', scope: 'lane', evidence: seen },
   auth: { fault: 'account', reason: 'upstream_auth', evidence: seen },
   certificate: { fault: 'client', reason: 'untrusted_certificate', evidence: seen },
+  malformed: { fault: 'client', reason: 'malformed_reply', evidence: seen },
   prohibited: { fault: 'client', reason: 'prohibited', evidence: seen },
   badRequest: { fault: 'client', reason: 'bad_request', evidence: seen },
 } satisfies Record<string, Verdict>;
@@ -196,6 +197,11 @@ const rows: readonly (readonly [string, Partial<Ending>, unknown[]])[] = [
     [503, 'destination_unavailable', 9000],
   ],
   [
+    'no way out for want of credentials or quota is told as the configuration',
+    { stop: 'no_route', retryAfterMs: 9000, accountsOut: true },
+    [503, 'proxy_configuration_error', 9000],
+  ],
+  [
     'a turn that never came is a 503',
     { stop: 'patience_exceeded' },
     [503, 'destination_unavailable', undefined],
@@ -224,6 +230,11 @@ const rows: readonly (readonly [string, Partial<Ending>, unknown[]])[] = [
     'a bad certificate is a 502',
     { reply: failed('certificate', 'tls'), verdict: verdicts.certificate },
     [502, 'tls_certificate_error', undefined],
+  ],
+  [
+    'an origin that speaks no protocol of ours is a 502',
+    { reply: failed('no_common_protocol', 'tls'), verdict: verdicts.malformed },
+    [502, 'tls_alert_received', undefined],
   ],
   [
     'a private target is a 403',

@@ -34,6 +34,8 @@ export interface Ending {
   readonly deliverable: boolean;
   readonly retryAfterMs: number | undefined;
   readonly fuseStatus?: number | undefined;
+  /** Nothing could be sent, because every upstream is out for want of credentials or quota. */
+  readonly accountsOut?: boolean | undefined;
 }
 
 /** Chooses the one final answer. A 2xx or 3xx that failed validation never passes. */
@@ -136,6 +138,7 @@ function tokenFor(ending: Ending): string {
   const { stop, verdict, reply } = ending;
   const byStop = stop === undefined ? undefined : STOP_TOKENS[stop];
   if (byStop !== undefined) return byStop;
+  if (ending.accountsOut) return 'proxy_configuration_error';
   if (verdict?.fault === 'account') {
     return verdict.reason === 'upstream_rate_limited'
       ? 'connection_limit_reached'
@@ -185,10 +188,13 @@ const FAILURE_TOKENS: Record<Exclude<FailureCode, 'timeout'>, string> = {
   unreachable: 'destination_ip_unroutable',
   certificate: 'tls_certificate_error',
   tls: 'tls_protocol_error',
+  no_common_protocol: 'tls_alert_received',
   upstream_refused: 'destination_unavailable',
   upstream_protocol: 'http_protocol_error',
   http_protocol: 'http_protocol_error',
   header_overflow: 'http_response_header_section_size',
+  stream_refused: 'connection_terminated',
+  calm: 'connection_terminated',
   prohibited: 'destination_ip_prohibited',
   loop: 'proxy_loop_detected',
   local_resources: 'proxy_internal_error',

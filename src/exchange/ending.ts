@@ -31,7 +31,11 @@ export function gaveUp(
   stop: Stop,
   last: Attempted | undefined,
   ledger: Ledger,
-  why?: { readonly retryAfterMs: number | undefined; readonly status?: number },
+  why?: {
+    readonly retryAfterMs: number | undefined;
+    readonly status?: number;
+    readonly accountsOut?: boolean;
+  },
 ): Delivery {
   return {
     received: last?.received,
@@ -40,6 +44,7 @@ export function gaveUp(
     stop,
     retryAfterMs: why?.retryAfterMs,
     ...(why?.status === undefined ? {} : { fuseStatus: why.status }),
+    ...(why?.accountsOut ? { accountsOut: true } : {}),
     ledger,
   };
 }

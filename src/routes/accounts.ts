@@ -56,6 +56,15 @@ export class Accounts {
     );
   }
 
+  /** Whether it is out for want of good credentials or quota: a matter of the configuration, not of time. */
+  areSpent(pool: Pool, now: number): boolean {
+    const outages = pool.accounts.map((account) => this.#outages.get(account));
+    return (
+      outages.length > 0 &&
+      outages.every((one) => isOut(one, now) && one?.reason !== 'upstream_rate_limited')
+    );
+  }
+
   /** The outage of the account behind one route. */
   outageOf(pool: Pool, routeId: string, now: number): Outage | undefined {
     const outage = this.#outages.get(pool.accountOf(routeId));

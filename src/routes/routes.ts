@@ -254,11 +254,14 @@ class Ways implements WaysOut {
 
   #none(seeker: Seeker): Chosen {
     const { exchange, now } = seeker;
-    const backAt = this.#upstreams
-      .permitted(exchange)
+    const pools = this.#upstreams.permitted(exchange);
+    const accountsOut =
+      pools.length > 0 && pools.every((pool) => this.#accounts.areSpent(pool, now));
+    const backAt = pools
       .map((pool) => this.#accounts.outUntil(pool, now))
       .filter((untilAt) => untilAt !== undefined);
     const retryAfterMs = backAt.length === 0 ? undefined : Math.min(...backAt) - now;
-    return { kind: 'none', stop: 'no_route', retryAfterMs };
+    const spent = accountsOut ? { accountsOut } : {};
+    return { kind: 'none', stop: 'no_route', retryAfterMs, ...spent };
   }
 }
