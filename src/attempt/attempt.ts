@@ -2,16 +2,17 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
 import type { TlsConfig } from '../config/config.ts';
 import type { Attempt, Exchange, Received, Route } from '../exchange/ports.ts';
-import { Connection, Connections } from './connections.ts';
-import { createDial, type Dial, type Resolve } from './dial.ts';
-import { type Broken, broken } from './failure.ts';
+import { createDial, type Resolve } from './dial.ts';
+import { broken, CodedError } from './failure.ts';
 import type { Guard } from './guard.ts';
+import type { Line, LineJob } from './line.ts';
+import { Lines } from './lines.ts';
 import { Meter } from './meter.ts';
 import { withinPatience } from './patience.ts';
 import { receive } from './receive.ts';
 import { failedAttempt } from './received.ts';
-import { type Plan, planOf, requestOf } from './request.ts';
-import { type Sent, send } from './send.ts';
+import { planOf } from './request.ts';
+import type { ReplyTerms, Sent } from './send.ts';
 import { abortion } from './step.ts';
 import { createSecure } from './tls.ts';
 import { openTunnel, type Tunnel } from './tunnel.ts';
@@ -31,24 +32,22 @@ export interface Attempts {
   openSockets(): number;
 }
 
-/** A connection that is asked for something which must not be sent twice has been used a moment ago. */
-const UNREPEATABLE_IDLE_MS = 500;
-
 /** Makes the attempts of a proxy. Reads the trusted roots, which takes a moment. */
 export function createAttempts(o: {
   clock: Clock;
   tls: TlsConfig;
   guard: Guard;
+  replyTerms: ReplyTerms;
   resolve?: Resolve;
 }): Attempts {
-  const { clock, guard, resolve } = o;
+  const { clock, guard, resolve, replyTerms } = o;
   const sockets = new Set<Socket>();
-  const connections = new Connections();
   const dial = createDial({ clock, secure: createSecure(o.tls), guard, resolve });
   const track = (raw: Socket) => {
     sockets.add(raw);
     raw.once('close', () => sockets.delete(raw));
   };
+  const lines = new Lines({ clock, dial, track, replyTerms });
   return {
     attempt: (exchange, route, readmit = async () => true) => {
       const meter = new Meter();
@@ -56,118 +55,95 @@ export function createAttempts(o: {
         const plan = planOf(bounded, route);
         return tryOnce({
           clock,
-          dial,
-          track,
-          connections,
+          lines,
           exchange: bounded,
           route,
           readmit,
           plan,
           meter,
+          replyTerms,
         });
       });
     },
     openTunnel: (exchange, route) =>
       withinPatience(exchange, { clock, meter: new Meter() }, (bounded) =>
-        openTunnel({ clock, dial, track, exchange: bounded, route }),
+        openTunnel({ clock, dial, track, replyTerms, exchange: bounded, route }),
       ),
     openUpgrade: (exchange, route) =>
       withinPatience(exchange, { clock, meter: new Meter() }, (bounded) =>
-        openUpgrade({ clock, dial, track, exchange: bounded, route }),
+        openUpgrade({ clock, dial, track, replyTerms, exchange: bounded, route }),
       ),
-    retire: (routeId) => connections.retire(routeId),
+    retire: (routeId) => lines.retire(routeId),
     close() {
-      connections.close();
+      lines.close();
       for (const raw of sockets) raw.destroy();
     },
     openSockets: () => sockets.size,
   };
 }
 
-interface Try {
-  readonly clock: Clock;
-  readonly dial: Dial;
-  readonly track: (raw: Socket) => void;
-  readonly connections: Connections;
-  readonly exchange: Exchange;
-  readonly route: Route;
+interface Try extends LineJob {
+  readonly lines: Lines;
   readonly readmit: () => Promise<boolean>;
-  readonly plan: Plan;
-  readonly meter: Meter;
 }
 
 async function tryOnce(t: Try): Promise<Received> {
   const startedAt = t.clock.now();
-  const { plan, meter, exchange } = t;
+  const { plan, meter, exchange, lines } = t;
   if (exchange.signal.aborted) {
     const end = broken(abortion(), 'dial', 'local');
     return failedAttempt(end, { via: plan.via, sent: false, meter });
   }
-  const maxIdleMs = plan.repeatable ? Number.POSITIVE_INFINITY : UNREPEATABLE_IDLE_MS;
-  const idle = t.connections.take(plan.key, { maxIdleMs, now: startedAt });
-  if (idle !== undefined) {
-    const sent = await sendOver(idle, t);
-    if (!diedIdle(sent, idle, t)) return received(sent, idle, t, startedAt);
-    // The socket's death, not the request's: once more on a fresh one, and nobody is blamed.
-    t.connections.dropIdle(plan.key);
-    if (!(await t.readmit())) return received(sent, idle, t, startedAt);
+  // Each of these may happen once to every attempt, and costs nothing: the request was not acted upon.
+  const granted = new Set<Again>();
+  let bornSince = 0;
+  for (;;) {
+    const line = await lines.take(t, bornSince);
+    if ('kind' in line) {
+      if (!granted.has('other_protocol') && lines.learn(line, t)) granted.add('other_protocol');
+      else return failedAttempt(line, { via: plan.via, sent: false, meter });
+      continue;
+    }
+    const sent = await line.send();
+    const again = againAfter(sent, line, t);
+    if (again === 'died_idle') {
+      lines.dropIdle(t);
+      bornSince = t.clock.now();
+    }
+    if (again === undefined || granted.has(again) || !(await t.readmit())) {
+      return receive(sent, { clock: t.clock, exchange, line, via: plan.via, meter, startedAt });
+    }
+    granted.add(again);
   }
-  const fresh = await dialConnection(t);
-  if ('kind' in fresh) return failedAttempt(fresh, { via: plan.via, sent: false, meter });
-  const sent = await sendOver(fresh, t);
-  return received(sent, fresh, t, startedAt);
 }
 
-async function dialConnection(t: Try): Promise<Connection | Broken> {
-  const { exchange, route, plan, clock } = t;
-  const { connectMs } = exchange.policy.timeouts;
-  const now = clock.now();
-  exchange.stage = { kind: 'dialling', sinceAt: now, untilAt: now + connectMs };
-  const dialled = await t.dial({
-    target: exchange.target,
-    way: route.way,
-    reach: plan.reach,
-    secure: plan.secure,
-    scope: plan.key.text,
-    connectMs,
-    signal: exchange.signal,
-    onSocket: (raw) => {
-      t.track(raw);
-      t.meter.add(raw);
-    },
-  });
-  if (dialled.kind === 'broken') return dialled;
-  const connection = new Connection(plan.key, dialled);
-  t.connections.add(connection);
-  return connection;
-}
+/** Why a request may go out once more within its attempt. */
+type Again =
+  /** The kept-alive socket had died unnoticed: its death, not the request's, and nobody is blamed. */
+  | 'died_idle'
+  /** The origin closed the session, and said that it had not looked at the request. */
+  | 'left_behind'
+  /** The origin does not speak, or not for this, what it was offered. */
+  | 'other_protocol';
 
-async function sendOver(connection: Connection, t: Try): Promise<Sent> {
-  const { exchange, route, plan, clock } = t;
-  if (connection.uses > 0) t.meter.add(connection.raw);
-  const now = clock.now();
-  exchange.stage = { kind: 'awaiting_reply', sinceAt: now, untilAt: undefined };
-  try {
-    const { options, head, body } = requestOf(exchange, route, plan);
-    connection.wire.begin(head, exchange.policy.lenient);
-    const onFree = () => t.connections.giveBack(connection, clock.now());
-    return await send({ clock, connection, exchange, options, body, onFree });
-  } catch (error) {
-    connection.destroy();
-    return { kind: 'failed', phase: 'send', error: error as Error };
+function againAfter(sent: Sent, line: Line, t: Try): Again | undefined {
+  if (sent.kind !== 'failed') return undefined;
+  const { body } = t.exchange;
+  if (body.present && !body.replayable) return undefined;
+  if (sent.error instanceof CodedError) {
+    if (sent.error.code === 'FORBEAR_GOAWAY') return 'left_behind';
+    if (sent.error.code === 'FORBEAR_HTTP11_REQUIRED') {
+      t.lines.avoidH2(t);
+      return 'other_protocol';
+    }
   }
+  return diedIdle(sent, line, t) ? 'died_idle' : undefined;
 }
 
 /** Whether a kept-alive socket had died unnoticed, and the request may go out again. */
-function diedIdle(sent: Sent, connection: Connection, t: Try): boolean {
-  if (sent.kind !== 'failed' || connection.wire.replyBytes > 0) return false;
+function diedIdle(sent: Extract<Sent, { kind: 'failed' }>, line: Line, t: Try): boolean {
+  if (!line.reused || line.heard) return false;
   const { code } = broken(sent.error, sent.phase, 'origin');
   if (code !== 'closed' && code !== 'connection_reset') return false;
-  if (t.exchange.body.present && !t.exchange.body.replayable) return false;
-  return t.plan.repeatable || !connection.wire.written;
-}
-
-function received(sent: Sent, connection: Connection, t: Try, startedAt: number) {
-  const { exchange, meter, clock } = t;
-  return receive(sent, { clock, exchange, connection, via: t.plan.via, meter, startedAt });
+  return t.plan.repeatable || !line.written;
 }

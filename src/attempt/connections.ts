@@ -7,7 +7,6 @@ import { Wire } from './wire.ts';
 const IDLE_MS = 4000;
 // Taken off a server's own `Keep-Alive: timeout`: the request needs some time to get there.
 const KEEP_ALIVE_MARGIN_MS = 1000;
-const MAX_HEAD_BYTES = 64 * 1024;
 
 /** What a connection may be used for, and no more: one route, one session, one target. */
 export interface ConnectionKey {
@@ -25,11 +24,11 @@ export class Connection {
   retired = false;
   idleSince = 0;
 
-  constructor(key: ConnectionKey, dialled: Dialled) {
+  constructor(key: ConnectionKey, dialled: Dialled, maxHeadBytes: number) {
     this.key = key;
     this.raw = dialled.raw;
     if (dialled.rest.length > 0) dialled.socket.unshift(dialled.rest);
-    this.wire = new Wire(dialled.socket);
+    this.wire = new Wire(dialled.socket, maxHeadBytes);
     let given = false;
     // The URL is only a name: TLS is on the socket already, and undici would part with a TLS socket whenever
     // the Host field changes.
@@ -50,7 +49,8 @@ export class Connection {
       bodyTimeout: 0,
       keepAliveTimeout: IDLE_MS,
       keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
-      maxHeaderSize: MAX_HEAD_BYTES,
+      // The wire's limit comes first. This one is for trailers, and counts a mended head too.
+      maxHeaderSize: 2 * maxHeadBytes,
       allowH2: false,
     });
   }
@@ -109,7 +109,7 @@ export class Connections {
   /** Keeps a connection for the next one, if it is still good and its route is too. */
   giveBack(connection: Connection, now: number): void {
     this.#busy.delete(connection);
-    if (connection.retired || !connection.alive) {
+    if (connection.retired || connection.wire.wasMended || !connection.alive) {
       connection.destroy();
       return;
     }

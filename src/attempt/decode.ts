@@ -49,7 +49,8 @@ export async function decode(
   if (codings.length > MAX_CODINGS) return { bytes: start, coding: 'unknown' };
   if (codings.length === 0 || encoded.length === 0) return { bytes: start, coding: 'ok' };
   let bytes = encoded;
-  let whole = bounds.whole;
+  let { whole } = bounds;
+  let isShort = false;
   for (let i = codings.length - 1; i >= 0; i--) {
     const coding = codings[i];
     if (coding === undefined) return { bytes: start, coding: 'unknown' };
@@ -57,12 +58,16 @@ export async function decode(
     const layer = await takeOff(coding, bytes, { maxBytes, whole });
     switch (layer.end) {
       case 'bomb':
-        return { bytes: layer.bytes, coding: 'bomb' };
-      case 'broken':
+        return { bytes: layer.bytes.subarray(0, bounds.maxBytes), coding: 'bomb' };
+      case 'broken': {
         // Often a plain body under a wrong label: then its own text says most.
-        return { bytes: layer.bytes.length > 0 ? layer.bytes : start, coding: 'broken' };
+        const found = layer.bytes.subarray(0, bounds.maxBytes);
+        return { bytes: found.length > 0 ? found : start, coding: 'broken' };
+      }
       case 'short':
-        return { bytes: layer.bytes, coding: 'cut_short' };
+        isShort = true;
+        whole = false;
+        break;
       case 'full':
         whole = false;
         break;
@@ -71,7 +76,7 @@ export async function decode(
     }
     bytes = layer.bytes;
   }
-  return { bytes, coding: 'ok' };
+  return { bytes, coding: isShort ? 'cut_short' : 'ok' };
 }
 
 /** The codings in the order in which they were put on; undefined for one that is not known. */

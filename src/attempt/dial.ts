@@ -1,11 +1,13 @@
 import { promises as dns, type LookupAddress } from 'node:dns';
 import { connect, isIP, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../clock.ts';
 import type { FailureReply, Phase } from '../core/verdict.ts';
 import type { ProxyWay, Target, Way } from '../exchange/ports.ts';
 import { connectThrough, type Handshake } from './connect.ts';
 import { type Broken, broken, CodedError } from './failure.ts';
 import type { Guard } from './guard.ts';
+import type { Protocol } from './h2-offers.ts';
 import { socksThrough } from './socks.ts';
 import { type Limits, type Outcome, step } from './step.ts';
 import type { Secure } from './tls.ts';
@@ -21,6 +23,8 @@ export interface DialJob {
   readonly reach: 'upstream' | 'origin';
   /** Whether we speak TLS to the origin ourselves. */
   readonly secure: boolean;
+  /** The best protocol that TLS offers to the origin; an upstream is always spoken to in HTTP/1.1. */
+  readonly offer: Protocol;
   /** TLS sessions are resumed within this scope only. */
   readonly scope: string;
   readonly connectMs: number;
@@ -34,6 +38,8 @@ export interface Dialled {
   /** What to speak over: the TCP socket, or TLS on it. */
   readonly socket: Socket;
   readonly raw: Socket;
+  /** What was agreed on. */
+  readonly protocol: Protocol;
   /** Bytes that came behind the upstream's answer. */
   readonly rest: Buffer;
 }
@@ -175,7 +181,8 @@ async function join(
   let socket = raw;
   let rest = Buffer.alloc(0);
   if (way.kind === 'https') {
-    const far = await secure(raw, { host: way.host, scope: `${scope} upstream` }, limits);
+    const upstream = { host: way.host, scope: `${scope} upstream`, offer: 'http/1.1' } as const;
+    const far = await secure(raw, upstream, limits);
     if (far.kind === 'failed') return broken(far.error, 'upstream_handshake', 'upstream');
     socket = far.value;
   }
@@ -188,12 +195,16 @@ async function join(
   if (job.secure) {
     // TLS takes over what its socket has buffered.
     if (rest.length > 0) socket.unshift(rest);
-    const far = await secure(socket, { host: job.target.host, scope }, limits);
+    const far = await secure(socket, { host: job.target.host, scope, offer: job.offer }, limits);
     if (far.kind === 'failed') return broken(far.error, 'tls', 'origin');
-    return { kind: 'dialled', socket: far.value, raw, rest: Buffer.alloc(0) };
+    return { kind: 'dialled', socket: far.value, raw, rest: Buffer.alloc(0), ...agreed(far.value) };
   }
-  return { kind: 'dialled', socket, raw, rest };
+  return { kind: 'dialled', socket, raw, protocol: 'http/1.1', rest };
 }
+
+const agreed = ({ alpnProtocol }: TLSSocket): Pick<Dialled, 'protocol'> => ({
+  protocol: alpnProtocol === 'h2' ? 'h2' : 'http/1.1',
+});
 
 function handshake(
   socket: Socket,

@@ -7,6 +7,8 @@ export interface Broken {
   readonly code: FailureCode;
   readonly leg: FailureReply['leg'];
   readonly detail: string;
+  /** The other side said that it did not act upon the request. */
+  readonly unprocessed?: true;
   readonly upstreamReply?: UpstreamReply;
 }
 
@@ -28,7 +30,15 @@ export type OwnCode =
   | 'FORBEAR_CODING_CUT'
   | 'FORBEAR_SOCKET_GONE'
   | 'FORBEAR_BAD_HEAD'
+  | 'FORBEAR_BAD_REPLY'
+  | 'FORBEAR_LONG_HEAD'
   | 'FORBEAR_BAD_SOCKS'
+  | 'FORBEAR_STREAM_RESET'
+  | 'FORBEAR_STREAM_REFUSED'
+  | 'FORBEAR_GOAWAY'
+  | 'FORBEAR_HTTP11_REQUIRED'
+  | 'FORBEAR_CALM'
+  | 'FORBEAR_CALM_REFUSED'
   | 'FORBEAR_INVALID'
   | 'FORBEAR_PROHIBITED'
   | 'FORBEAR_LOOP'
@@ -44,7 +54,13 @@ const CODES: ReadonlyMap<string, FailureCode> = new Map([
     'closed',
     'FORBEAR_CLOSED FORBEAR_CODING_CUT FORBEAR_SOCKET_GONE UND_ERR_SOCKET ERR_STREAM_PREMATURE_CLOSE',
   ),
-  ...entries('connection_reset', 'ECONNRESET EPIPE ECONNABORTED ERR_STREAM_DESTROYED'),
+  ...entries(
+    'connection_reset',
+    'FORBEAR_STREAM_RESET ECONNRESET EPIPE ECONNABORTED ERR_STREAM_DESTROYED',
+  ),
+  ...entries('stream_refused', 'FORBEAR_STREAM_REFUSED FORBEAR_GOAWAY FORBEAR_HTTP11_REQUIRED'),
+  ...entries('calm', 'FORBEAR_CALM FORBEAR_CALM_REFUSED'),
+  ...entries('no_common_protocol', 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL'),
   ...entries('connection_refused', 'ECONNREFUSED'),
   ...entries('unreachable', 'ENETUNREACH EHOSTUNREACH EHOSTDOWN ENETDOWN ENONET EACCES EPERM'),
   ...entries('unresolvable', 'ENOTFOUND FORBEAR_NO_ADDRESS ENODATA EAI_NODATA EAI_NONAME ENONAME'),
@@ -65,15 +81,19 @@ const CODES: ReadonlyMap<string, FailureCode> = new Map([
       'UNSPECIFIED EE_KEY_TOO_SMALL CA_KEY_TOO_SMALL CA_MD_TOO_WEAK',
   ),
   ...entries('tls', 'EPROTO'),
-  ...entries('header_overflow', 'UND_ERR_HEADERS_OVERFLOW HPE_HEADER_OVERFLOW'),
+  ...entries('header_overflow', 'FORBEAR_LONG_HEAD UND_ERR_HEADERS_OVERFLOW HPE_HEADER_OVERFLOW'),
   // Before a head is through this can only mean Content-Length beside Transfer-Encoding: undici gives its
   // parser's refusal the same code as a body that is too short.
-  ...entries('http_protocol', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH UND_ERR_RES_EXCEEDED_MAX_SIZE'),
+  ...entries(
+    'http_protocol',
+    'FORBEAR_BAD_REPLY UND_ERR_RES_CONTENT_LENGTH_MISMATCH UND_ERR_RES_EXCEEDED_MAX_SIZE',
+  ),
   ...entries('upstream_protocol', 'FORBEAR_BAD_HEAD FORBEAR_BAD_SOCKS'),
   ...entries(
     'invalid_request',
     'FORBEAR_INVALID UND_ERR_INVALID_ARG UND_ERR_NOT_SUPPORTED UND_ERR_REQ_CONTENT_LENGTH_MISMATCH ' +
-      'ERR_INVALID_ARG_TYPE ERR_INVALID_ARG_VALUE ERR_INVALID_CHAR ERR_SOCKET_BAD_PORT',
+      'ERR_INVALID_ARG_TYPE ERR_INVALID_ARG_VALUE ERR_INVALID_CHAR ERR_SOCKET_BAD_PORT ERR_INVALID_HTTP_TOKEN ' +
+      'ERR_HTTP2_INVALID_CONNECTION_HEADERS ERR_HTTP2_INVALID_PSEUDOHEADER',
   ),
   ...entries('prohibited', 'FORBEAR_PROHIBITED'),
   ...entries('loop', 'FORBEAR_LOOP'),
@@ -100,8 +120,18 @@ export function failureCode(error: unknown, phase: Phase): FailureCode {
 export function broken(error: unknown, phase: Phase, leg: FailureReply['leg']): Broken {
   const code = failureCode(error, phase);
   const local = LOCAL_CODES.has(code);
-  return { kind: 'broken', phase, code, leg: local ? 'local' : leg, detail: detailOf(error) };
+  const end = { kind: 'broken', phase, code, leg: local ? 'local' : leg } as const;
+  const unprocessed = UNPROCESSED.has(codeOf(error) ?? '') ? ({ unprocessed: true } as const) : {};
+  return { ...end, ...unprocessed, detail: detailOf(error) };
 }
+
+/** Whatever was sent may be sent again (RFC 9113 section 8.7). */
+const UNPROCESSED: ReadonlySet<string> = new Set<OwnCode>([
+  'FORBEAR_STREAM_REFUSED',
+  'FORBEAR_GOAWAY',
+  'FORBEAR_HTTP11_REQUIRED',
+  'FORBEAR_CALM_REFUSED',
+]);
 
 /** The error's own words, with its code in front, for logs only. */
 export function detailOf(error: unknown): string {

@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
+import type { HeldMemory } from '../exchange/held-memory.ts';
+import { ChunkQueue } from './chunk-queue.ts';
 import type { CodingEnd } from './coding-end.ts';
 import { CodedError } from './failure.ts';
 import { Silence } from './silence.ts';
@@ -18,6 +20,8 @@ export type HoldEnd = 'complete' | 'pending' | 'cut_short' | 'stalled';
 interface IncomingOptions {
   readonly source: Source;
   readonly clock: Clock;
+  /** What is held here counts in it. Without room the look is a short one, and nothing is kept. */
+  readonly memory: HeldMemory;
   readonly signal: AbortSignal;
   readonly idleMs: number;
   readonly keepBytes: number;
@@ -49,8 +53,7 @@ export class Incoming {
   #codingEnd: CodingEnd | undefined;
   #error: Error | undefined;
   #stalled = false;
-  #queue: Buffer[] = [];
-  #queued = 0;
+  readonly #queue: ChunkQueue;
   #received = 0;
   #drained = 0;
   #paused = false;
@@ -61,6 +64,7 @@ export class Incoming {
 
   constructor(o: IncomingOptions) {
     this.#o = o;
+    this.#queue = new ChunkQueue(o.memory);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.closed = promise;
     this.#close = resolve;
@@ -69,6 +73,7 @@ export class Incoming {
       read: () => this.#onRead(),
       destroy: (error, done) => {
         if (this.deliverable && this.#wire === 'open') this.#lose(abortion());
+        this.#queue.clear();
         done(error);
       },
     });
@@ -103,8 +108,7 @@ export class Incoming {
     }
     this.#codingEnd?.write(chunk);
     this.#queue.push(chunk);
-    this.#queued += chunk.length;
-    if (this.#mode === 'keeping' && this.#queued > this.#o.keepBytes) {
+    if (this.#mode === 'keeping' && !this.#queue.hasRoom(0, this.#o.keepBytes)) {
       this.#lose(new CodedError('FORBEAR_CLOSED', 'the body is too long to be kept'));
       return;
     }
@@ -139,7 +143,9 @@ export class Incoming {
     };
     const cancel = o.ms === undefined ? () => {} : this.#o.clock.after(o.ms, finish);
     this.#onProgress = () => {
-      if (this.#wire !== 'open' || this.#mode !== 'holding' || this.#queued >= o.bytes) finish();
+      // However little room there is, the first piece is looked at.
+      const isFull = this.#queue.bytes > 0 && !this.#queue.hasRoom(1, o.bytes);
+      if (this.#wire !== 'open' || this.#mode !== 'holding' || isFull) finish();
     };
     this.#onProgress();
     return promise;
@@ -147,7 +153,7 @@ export class Incoming {
 
   /** A copy of what is held. */
   heldBytes(): Buffer {
-    return Buffer.concat(this.#queue);
+    return Buffer.concat([...this.#queue]);
   }
 
   /** Ends the body only if its coding has come to its end too. */
@@ -169,7 +175,8 @@ export class Incoming {
   keep(): void {
     if (this.#wire !== 'open' || this.#mode === 'draining' || this.#mode === 'lost') return;
     const tooLong = new CodedError('FORBEAR_CLOSED', 'the body is too long to be kept');
-    if (Math.max(this.#queued, this.#o.length ?? 0) > this.#o.keepBytes) {
+    const moreBytes = Math.max((this.#o.length ?? 0) - this.#received, 0);
+    if (!this.#queue.hasRoom(moreBytes, this.#o.keepBytes)) {
       this.#lose(tooLong);
       return;
     }
@@ -184,7 +191,7 @@ export class Incoming {
     if (!this.deliverable) return;
     this.#cancelMode();
     this.#mode = 'draining';
-    this.#drop();
+    this.#queue.clear();
     this.readable.destroy();
     if (this.#wire !== 'open') return;
     const rest = (this.#o.length ?? 0) - this.#received;
@@ -207,7 +214,7 @@ export class Incoming {
     this.#silence.stop();
     if ((await codingEnd.end()) === 'whole') return this.#settle('ended');
     // With the last of the bytes that the framing announced, the client would take it for the whole.
-    this.#drop();
+    this.#queue.clear();
     this.fail(new CodedError('FORBEAR_CODING_CUT', 'the content coding ended early'));
   }
 
@@ -241,11 +248,10 @@ export class Incoming {
     while (this.#wanted) {
       const chunk = this.#isLastInDoubt() ? undefined : this.#queue.shift();
       if (chunk === undefined) break;
-      this.#queued -= chunk.length;
       this.#wanted = this.readable.push(chunk);
     }
     if (this.#queue.length === 0 && this.#wanted) this.#finish();
-    const isBusy = this.#queued >= READ_AHEAD_BYTES || this.#codingEnd?.isBusy === true;
+    const isBusy = this.#queue.bytes >= READ_AHEAD_BYTES || this.#codingEnd?.isBusy === true;
     if (this.#mode === 'flowing') this.#setPaused(isBusy);
   }
 
@@ -278,14 +284,9 @@ export class Incoming {
   #lose(error: Error): void {
     if (this.#mode === 'lost') return;
     this.#mode = 'lost';
-    this.#drop();
+    this.#queue.clear();
     this.readable.destroy(error);
     this.#cutOff();
-  }
-
-  #drop(): void {
-    this.#queue = [];
-    this.#queued = 0;
   }
 
   #cutOff(): void {

@@ -1,13 +1,17 @@
-import type { Socket } from 'node:net';
+/** Something that knows how many bytes have passed over it: a TCP socket, or a stream's part of one. */
+export interface Metered {
+  readonly bytesWritten: number;
+  readonly bytesRead: number;
+}
 
 /** Counts the bytes of one attempt on the wire, TLS and handshakes included. */
 export class Meter {
-  #open: { readonly raw: Socket; readonly sent: number; readonly received: number }[] = [];
+  #open: { readonly raw: Metered; readonly sent: number; readonly received: number }[] = [];
   #sent = 0;
   #received = 0;
 
   /** Counts what passes over a TCP socket from now on. */
-  add(raw: Socket): void {
+  add(raw: Metered): void {
     this.#open.push({ raw, sent: raw.bytesWritten, received: raw.bytesRead });
   }
 

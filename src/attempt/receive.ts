@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Exchange, Received } from '../exchange/ports.ts';
-import type { Connection } from './connections.ts';
 import { broken } from './failure.ts';
+import type { Line } from './line.ts';
 import type { Meter } from './meter.ts';
 import { peek } from './peek.ts';
 import { failedAttempt, LiveReceived } from './received.ts';
@@ -14,7 +14,7 @@ export async function receive(
   t: {
     readonly clock: Clock;
     readonly exchange: Exchange;
-    readonly connection: Connection;
+    readonly line: Pick<Line, 'written'>;
     readonly via: Plan['via'];
     readonly meter: Meter;
     readonly startedAt: number;
@@ -23,7 +23,7 @@ export async function receive(
   const { exchange, via, meter, clock } = t;
   if (sent.kind === 'failed') {
     const end = broken(sent.error, sent.phase, via === 'forward' ? 'upstream' : 'origin');
-    return failedAttempt(end, { via, sent: t.connection.wire.written, meter });
+    return failedAttempt(end, { via, sent: t.line.written, meter });
   }
   const { status, reason, rawHeaders, incoming } = sent;
   const now = clock.now();

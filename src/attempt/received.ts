@@ -7,7 +7,7 @@ import type { Meter } from './meter.ts';
 /** The result of an attempt that got no reply; nothing of it is open any more. */
 export function failedAttempt(end: Broken, o: { via: Via; sent: boolean; meter: Meter }): Received {
   o.meter.stop();
-  const { phase, code, leg, detail, upstreamReply } = end;
+  const { phase, code, leg, detail, unprocessed, upstreamReply } = end;
   return {
     reply: {
       kind: 'failure',
@@ -17,6 +17,7 @@ export function failedAttempt(end: Broken, o: { via: Via; sent: boolean; meter: 
       leg,
       sent: o.sent,
       detail,
+      ...(unprocessed === undefined ? {} : { unprocessed }),
       ...(upstreamReply === undefined ? {} : { upstreamReply }),
     },
     response: undefined,

@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Via } from '../core/verdict.ts';
-import type { Exchange, Route } from '../exchange/ports.ts';
+import type { Exchange, Placed, Route } from '../exchange/ports.ts';
 import { proxyLogin } from './connect.ts';
 import type { ConnectionKey } from './connections.ts';
-import type { OutgoingHead } from './wire.ts';
+import type { OutgoingHead } from './outgoing.ts';
+import { passableTrailers } from './trailers.ts';
 
 /** How one exchange goes over one route. */
 export interface Plan {
@@ -52,21 +53,25 @@ export function requestOf(
   plan: Plan,
 ): { options: Dispatcher.DispatchOptions; head: OutgoingHead; body: Readable | undefined } {
   const target = requestTarget(exchange, plan.via);
-  const fields = outgoingFields(exchange, route, plan.via);
-  const body = exchange.body.present ? exchange.body.open() : undefined;
-  const checked = fields.filter((_, i) => !isLength(fields[i - (i % 2)]));
-  if (body !== undefined && exchange.body.length !== undefined) {
-    checked.push('content-length', String(exchange.body.length));
-  }
+  const source = exchange.body;
+  const body = source.present ? source.open() : undefined;
+  const chunked = body !== undefined && source.length === undefined;
+  const fields = outgoingFields(exchange, route, plan, chunked);
+  const checked = fields.filter((_, i) => !isFraming(fields[i - (i % 2)]));
+  if (body !== undefined && !chunked) checked.push('content-length', String(source.length));
   return {
     // undici checks what it is given, so it is given all, though not all in the form in which it goes out.
     options: {
       method: exchange.method,
       path: target === '*' ? '/' : target,
       headers: checked,
-      body: body ?? null,
+      body: chunked ? inChunks(body) : (body ?? null),
     },
-    head: { requestLine: `${exchange.method} ${target} HTTP/1.1`, fields },
+    head: {
+      requestLine: `${exchange.method} ${target} HTTP/1.1`,
+      fields,
+      trailers: chunked ? () => passableTrailers(source.rawTrailers) : undefined,
+    },
     body,
   };
 }
@@ -78,25 +83,59 @@ const CONNECTION_FIELDS = new Set([
   'keep-alive',
   'upgrade',
   'expect',
+  'te',
 ]);
 
-function outgoingFields(exchange: Exchange, route: Route, via: Via): string[] {
+function outgoingFields(exchange: Exchange, route: Route, plan: Plan, chunked: boolean): string[] {
   const fields: string[] = [];
   const raw = exchange.rawHeaders;
-  let hosts = 0;
-  let lengths = 0;
-  for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = raw[i] ?? '';
-    const lower = name.toLowerCase();
-    if (CONNECTION_FIELDS.has(lower)) continue;
-    if (lower === 'host' && hosts++ > 0) continue;
-    if (lower === 'content-length' && lengths++ > 0) continue;
-    fields.push(name, raw[i + 1] ?? '');
+  const own = ownFields(exchange, chunked);
+  const singles = new Set<string>();
+  for (let i = 0; i <= raw.length; i += 2) {
+    for (const { at, name, value } of own) if (at === i) fields.push(name, value);
+    const name = raw[i];
+    if (name !== undefined && goesOn(name.toLowerCase(), singles))
+      fields.push(name, raw[i + 1] ?? '');
   }
-  if (hosts === 0) fields.unshift('Host', exchange.target.authority);
+  if (!singles.has('host')) fields.unshift('Host', exchange.target.authority);
   const { way } = route;
-  if (via === 'forward' && way.kind !== 'direct') fields.push(...proxyLogin(way), ...way.headers);
-  return fields;
+  if (plan.via === 'forward' && way.kind !== 'direct') {
+    fields.push(...proxyLogin(way), ...way.headers);
+  }
+  return exchange.wording === undefined ? withConnection(fields) : fields;
+}
+
+/** Whether a field goes out; `singles` are those so far of which there must be one. */
+function goesOn(lower: string, singles: Set<string>): boolean {
+  if (CONNECTION_FIELDS.has(lower)) return false;
+  if (lower !== 'host' && lower !== 'content-length') return true;
+  const isFirst = !singles.has(lower);
+  singles.add(lower);
+  return isFirst;
+}
+
+/** Where no client said anything of its connection, `Connection` stands where browsers have it. */
+function withConnection(fields: readonly string[]): string[] {
+  const host = fields.findIndex((text, i) => i % 2 === 0 && text.toLowerCase() === 'host');
+  return fields.toSpliced(host + 2, 0, 'Connection', 'keep-alive');
+}
+
+/** The fields of this connection, in the places and letters in which the client had those of its own. */
+function ownFields({ wording, rawHeaders }: Exchange, chunked: boolean): Placed[] {
+  const end = rawHeaders.length;
+  const own: Placed[] = [];
+  const te = wording?.te;
+  const connection = wording?.connection;
+  if (connection !== undefined) {
+    own.push(te ? { ...connection, value: `${connection.value}, TE` } : connection);
+  } else if (te !== undefined) {
+    own.push({ at: te.at, name: 'Connection', value: 'TE' });
+  }
+  if (te !== undefined) own.push(te);
+  if (chunked) {
+    own.push(wording?.transferEncoding ?? { at: end, name: 'Transfer-Encoding', value: 'chunked' });
+  }
+  return own.map((field) => ({ ...field, at: Math.min(field.at, end) }));
 }
 
 function requestTarget(exchange: Exchange, via: Via): string {
@@ -106,8 +145,17 @@ function requestTarget(exchange: Exchange, via: Via): string {
   return `http://${authority}${path === '*' ? '' : path}`;
 }
 
-function isLength(name: string | undefined): boolean {
-  return name?.toLowerCase() === 'content-length';
+const isFraming = (name: string | undefined): boolean =>
+  /^(?:content-length|connection|transfer-encoding)$/i.test(name ?? '');
+
+/**
+ * undici knows the length of a stream that has ended, and would give it a Content-Length. What a client sent in
+ * chunks goes on in chunks: some requests are signed that way.
+ */
+function inChunks(body: Readable): Readable {
+  const chunks = { [Symbol.asyncIterator]: () => body[Symbol.asyncIterator]() };
+  // undici takes any iterable; its types do not say so.
+  return chunks as unknown as Readable;
 }
 
 function loginOf(route: Route): string {

@@ -3,11 +3,16 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.ts';
 import { fieldValue } from '../core/fields.ts';
 import type { Phase } from '../core/verdict.ts';
+import type { HeldMemory } from '../exchange/held-memory.ts';
 import type { Exchange } from '../exchange/ports.ts';
 import type { Connection } from './connections.ts';
 import { CodedError } from './failure.ts';
+import type { Head } from './head.ts';
 import { Incoming } from './incoming.ts';
+import { createInterims } from './interim.ts';
 import { abortion } from './step.ts';
+import { passableTrailers } from './trailers.ts';
+import type { WireWatch } from './wire.ts';
 
 /** What came back on a connection: a head with its body to follow, or nothing. */
 export type Sent =
@@ -20,6 +25,13 @@ export type Sent =
     }
   | { readonly kind: 'failed'; readonly phase: Phase; readonly error: Error };
 
+/** What replies may take up of this process. */
+export interface ReplyTerms {
+  /** What all bodies hold together. */
+  readonly memory: HeldMemory;
+  readonly maxHeadBytes: number;
+}
+
 /** Sends one request on a connection, and ends it (socket included) at a deadline or an abort. */
 export function send(o: {
   clock: Clock;
@@ -27,16 +39,18 @@ export function send(o: {
   exchange: Exchange;
   options: Dispatcher.DispatchOptions;
   body: Readable | undefined;
+  memory: HeldMemory;
   /** The connection can take the next request. */
   onFree: () => void;
 }): Promise<Sent> {
   const sending = new Sending(o);
+  o.connection.wire.watch(sending);
   o.body?.once('error', (cause) => sending.bodyBroke(cause));
   o.connection.dispatch(o.options, sending);
   return sending.result;
 }
 
-class Sending implements Dispatcher.DispatchHandler {
+class Sending implements Dispatcher.DispatchHandler, WireWatch {
   readonly result: Promise<Sent>;
   readonly #settle: (sent: Sent) => void;
   readonly #o: Parameters<typeof send>[0];
@@ -46,9 +60,11 @@ class Sending implements Dispatcher.DispatchHandler {
   #incoming: Incoming | undefined;
   #cancel: () => void;
   #progress = false;
+  readonly #interims: ReturnType<typeof createInterims>;
 
   constructor(o: Parameters<typeof send>[0]) {
     this.#o = o;
+    this.#interims = createInterims(o.exchange);
     const { promise, resolve } = Promise.withResolvers<Sent>();
     this.result = promise;
     this.#settle = resolve;
@@ -69,6 +85,17 @@ class Sending implements Dispatcher.DispatchHandler {
     this.#controller = controller;
   }
 
+  /** A sign of life: the time for the first byte begins anew. */
+  onInterim(head: Head): Error | undefined {
+    const fault = this.#interims(head);
+    if (fault === undefined && this.#phase === 'first_byte') this.#awaitFirstByte();
+    return fault;
+  }
+
+  onFault(error: Error): void {
+    this.#fail(error);
+  }
+
   onBodySent(): void {
     this.#progress = true;
   }
@@ -76,11 +103,7 @@ class Sending implements Dispatcher.DispatchHandler {
   onRequestSent(): void {
     if (this.#phase !== 'send') return;
     this.#phase = 'first_byte';
-    const { firstByteMs } = this.#timeouts;
-    const late = () =>
-      this.#fail(new CodedError('FORBEAR_TIMEOUT', `no reply within ${firstByteMs} ms`));
-    this.#cancel();
-    this.#cancel = this.#o.clock.after(firstByteMs, late);
+    this.#awaitFirstByte();
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
@@ -106,7 +129,7 @@ class Sending implements Dispatcher.DispatchHandler {
     }
     // undici closes the socket after this call if it must not be used again.
     queueMicrotask(this.#o.onFree);
-    this.#incoming?.end(texts(controller.rawTrailers));
+    this.#incoming?.end(passableTrailers(texts(controller.rawTrailers)));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -116,6 +139,14 @@ class Sending implements Dispatcher.DispatchHandler {
     }
     this.#incoming.fail(error);
     this.#o.connection.destroy();
+  }
+
+  #awaitFirstByte(): void {
+    const { firstByteMs } = this.#timeouts;
+    const late = () =>
+      this.#fail(new CodedError('FORBEAR_TIMEOUT', `no reply within ${firstByteMs} ms`));
+    this.#cancel();
+    this.#cancel = this.#o.clock.after(firstByteMs, late);
   }
 
   #receive(controller: Dispatcher.DispatchController, rawHeaders: readonly string[]): Incoming {
@@ -128,6 +159,7 @@ class Sending implements Dispatcher.DispatchHandler {
         abort: (error) => connection.destroy(error),
       },
       clock,
+      memory: this.#o.memory,
       signal: exchange.signal,
       idleMs: this.#timeouts.idleMs,
       lingerMs: this.#timeouts.lingerMs,

@@ -10,6 +10,7 @@ import { LRUCache } from 'lru-cache';
 import type { TlsConfig } from '../config/config.ts';
 import { hostGlobMatches } from '../core/glob.ts';
 import { CodedError } from './failure.ts';
+import type { Protocol } from './h2-offers.ts';
 import { type Limits, type Outcome, step } from './step.ts';
 
 /** Puts TLS over a socket, and verifies who is at the other end. The socket is destroyed if it fails. */
@@ -19,6 +20,8 @@ export type Secure = (
     readonly host: string;
     /** Sessions are resumed within one scope only: tickets must not link two addresses to each other. */
     readonly scope: string;
+    /** The best protocol to offer; one that is not h2 is always offered. */
+    readonly offer: Protocol;
   },
   limits: Limits,
 ) => Promise<Outcome<TLSSocket>>;
@@ -37,7 +40,7 @@ export function createSecure(config: TlsConfig): Secure {
   const contextFor = (host: string): SecureContext =>
     certified.find((entry) => hostGlobMatches(entry.host, host))?.context ?? plain;
 
-  return (raw, { host, scope }, limits) =>
+  return (raw, { host, scope, offer }, limits) =>
     step<TLSSocket>(limits, ({ done, fail }) => {
       const key = `${scope} ${host}`;
       const known = sessions.get(key);
@@ -45,7 +48,7 @@ export function createSecure(config: TlsConfig): Secure {
         socket: raw,
         secureContext: contextFor(host),
         rejectUnauthorized: !config.insecureHosts.some((glob) => hostGlobMatches(glob, host)),
-        ALPNProtocols: ['http/1.1'],
+        ALPNProtocols: offer === 'h2' ? ['h2', 'http/1.1'] : ['http/1.1'],
         // The name is checked against `host`; the SNI extension allows no IP addresses (RFC 6066 section 3).
         host,
         ...(isIP(host) === 0 ? { servername: host } : {}),

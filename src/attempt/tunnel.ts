@@ -8,6 +8,7 @@ import { type Broken, broken, CodedError } from './failure.ts';
 import { Meter } from './meter.ts';
 import { failedAttempt } from './received.ts';
 import { type Plan, planOf } from './request.ts';
+import type { ReplyTerms } from './send.ts';
 
 /** How a leg went wrong before its first byte. */
 export type Lost = Error | 'closed' | 'timeout' | 'patience';
@@ -26,6 +27,7 @@ export interface LegJob {
   readonly clock: Clock;
   readonly dial: Dial;
   readonly track: (raw: Socket) => void;
+  readonly replyTerms: ReplyTerms;
   readonly exchange: Exchange;
   readonly route: Route;
 }
@@ -75,6 +77,8 @@ export async function dialLeg(
     way: route.way,
     reach: 'origin',
     secure: plan.secure,
+    // Whoever switches protocols does so over HTTP/1.1.
+    offer: 'http/1.1',
     scope: plan.key.text,
     connectMs,
     signal: exchange.signal,

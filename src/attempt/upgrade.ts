@@ -5,6 +5,7 @@ import type { Exchange, Received } from '../exchange/ports.ts';
 import { Connection } from './connections.ts';
 import { type Broken, broken } from './failure.ts';
 import { type Head, headEnd, parseHead } from './head.ts';
+import { createInterims } from './interim.ts';
 import { readUntil } from './read.ts';
 import { receive } from './receive.ts';
 import { failedAttempt } from './received.ts';
@@ -23,7 +24,6 @@ export interface Upgrade extends Received {
   };
 }
 
-const MAX_HEAD_BYTES = 64 * 1024;
 const INTERIM = 'HTTP/1.1 1';
 
 /**
@@ -39,8 +39,14 @@ export async function openUpgrade(job: LegJob): Promise<Upgrade> {
   if (rest.length > 0) socket.unshift(rest);
   exchange.stage = { kind: 'awaiting_reply', sinceAt: clock.now(), untilAt: undefined };
   socket.write(handshakeOf(exchange), 'latin1');
+  const reading = {
+    exchange,
+    maxHeadBytes: job.replyTerms.maxHeadBytes,
+    interims: createInterims(exchange),
+    from: 0,
+  };
   const limits = { clock, signal: exchange.signal, ms: exchange.policy.timeouts.firstByteMs };
-  const answer = await readUntil(socket, limits, (bytes) => readAnswer(bytes, exchange));
+  const answer = await readUntil(socket, limits, (bytes) => readAnswer(bytes, reading));
   if (answer.kind === 'failed') return failed(broken(answer.error, 'first_byte', 'origin'), leg);
   switch (answer.value.kind) {
     case 'malformed':
@@ -77,30 +83,42 @@ function handshakeOf({ method, target, rawHeaders }: Exchange): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** Tells a 101 from everything else; undefined while more is needed for that. Interim replies are passed over. */
-function readAnswer(bytes: Buffer, exchange: Exchange): Answer | undefined {
-  for (let from = 0; ; ) {
-    const rest = bytes.subarray(from);
+interface Reading {
+  readonly exchange: Exchange;
+  readonly maxHeadBytes: number;
+  readonly interims: ReturnType<typeof createInterims>;
+  /** Where the interim replies end that have been taken. */
+  from: number;
+}
+
+/** Tells a 101 from everything else; undefined while more is needed for that. */
+function readAnswer(bytes: Buffer, reading: Reading): Answer | undefined {
+  for (;;) {
+    const rest = bytes.subarray(reading.from);
     if (!mayBeInterim(rest)) return { kind: 'ordinary', bytes: rest };
     const length = headEnd(rest);
-    if (length > MAX_HEAD_BYTES || (length === -1 && rest.length > MAX_HEAD_BYTES)) {
+    if ((length === -1 ? rest.length : length) > reading.maxHeadBytes) {
       return malformed('header_overflow', 'the head is too long');
     }
     if (length === -1) return undefined;
-    const text = rest.toString('latin1', 0, length);
-    const head = parseHead(text);
-    if (head?.status === 101) {
-      const fault = faultOf(head, text, exchange);
-      if (fault !== undefined) return malformed('http_protocol', fault);
-      return {
-        kind: 'switched',
-        head,
-        bytes: rest.subarray(0, length),
-        rest: rest.subarray(length),
-      };
-    }
-    from += length;
+    const answer = readHead(rest, length, reading);
+    if (answer !== undefined) return answer;
+    reading.from += length;
   }
+}
+
+/** The answer if this 1xx is the 101, or is one too many. */
+function readHead(rest: Buffer, length: number, { exchange, interims }: Reading) {
+  const text = rest.toString('latin1', 0, length);
+  const head = parseHead(text);
+  if (head?.status !== 101) {
+    const fault = head && interims(head);
+    return fault && malformed('http_protocol', fault.message);
+  }
+  const fault = faultOf(head, text, exchange);
+  if (fault !== undefined) return malformed('http_protocol', fault);
+  const bytes = rest.subarray(0, length);
+  return { kind: 'switched', head, bytes, rest: rest.subarray(length) } as const;
 }
 
 /** Whether these bytes begin a 1xx, or may still come to do so. */
@@ -130,7 +148,7 @@ function protocolsIn(raw: readonly string[]): string[] {
 
 /** Hands a reply that has begun to the HTTP client, so that it is framed, looked at and kept like any other. */
 async function ordinary(bytes: Buffer, leg: Leg, job: LegJob): Promise<Received> {
-  const { exchange, route, clock } = job;
+  const { exchange, route, clock, replyTerms } = job;
   const { plan, via, meter, startedAt, dialled } = leg;
   const { socket } = dialled;
   // The request is out already, so what undici writes goes nowhere; but what came before it asked it would refuse.
@@ -140,12 +158,20 @@ async function ordinary(bytes: Buffer, leg: Leg, job: LegJob): Promise<Received>
     reply = undefined;
     return true;
   };
-  const connection = new Connection(plan.key, { ...dialled, rest: Buffer.alloc(0) });
+  const connection = new Connection(
+    plan.key,
+    { ...dialled, rest: Buffer.alloc(0) },
+    replyTerms.maxHeadBytes,
+  );
   const { options, head } = requestOf(exchange, route, { ...plan, via });
   connection.wire.begin(head, exchange.policy.lenient);
   const onFree = () => connection.destroy();
-  const sent = await send({ clock, connection, exchange, options, body: undefined, onFree });
-  return receive(sent, { clock, exchange, connection, via, meter, startedAt });
+  const { memory } = replyTerms;
+  const sent = await send({
+    ...{ clock, connection, exchange, options, memory, onFree },
+    body: undefined,
+  });
+  return receive(sent, { clock, exchange, line: connection.wire, via, meter, startedAt });
 }
 
 function switched(

@@ -1,51 +1,70 @@
 import type { Socket } from 'node:net';
+import { CodedError } from './failure.ts';
 import { type Head, headEnd, parseHead } from './head.ts';
+import { mended } from './mend.ts';
+import { type OutgoingHead, rewording } from './outgoing.ts';
 
-/** The head of a request exactly as it shall be sent, less its end (framing and blank line). */
-export interface OutgoingHead {
-  readonly requestLine: string;
-  /** Names and values in turn, Host included, hop-by-hop fields not. */
-  readonly fields: readonly string[];
+/** Whom a wire tells what undici is not to see. */
+export interface WireWatch {
+  /** An interim head has come. An error is what is wrong with it, and ends the attempt. */
+  readonly onInterim: (head: Head) => Error | undefined;
+  /** The reply's head cannot be taken. */
+  readonly onFault: (error: Error) => void;
 }
 
-const MAX_HEAD_BYTES = 64 * 1024;
+const deaf: WireWatch = { onInterim: () => undefined, onFault: () => {} };
+
+/** More fields than any site sends; each costs far more memory here than its bytes on the wire. */
+const MAX_FIELDS = 1000;
 
 /**
  * Sits between a socket and undici, which speaks HTTP/1.1 well but not exactly: it puts Host and Connection
- * first in lower case, refuses `OPTIONS *`, reads reasons as UTF-8, and takes an unasked 100 for a broken
- * peer. So request heads are put in our words on their way out, and interim heads are taken out on their way in.
+ * first in lower case, refuses `OPTIONS *`, knows no trailers of requests, reads reasons as UTF-8, and takes an
+ * unasked 100 for a broken peer. So requests are put in our words on their way out, and interim heads are taken
+ * out on their way in.
  */
 export class Wire {
   readonly socket: Socket;
-  #outgoing: OutgoingHead | undefined;
-  #state: 'head' | 'through' = 'through';
+  readonly #maxHeadBytes: number;
+  #reworded: (chunk: unknown) => unknown = (chunk) => chunk;
+  #state: 'head' | 'through' | 'faulty' = 'through';
   #held: Buffer = Buffer.alloc(0);
   #lenient = false;
+  #watch = deaf;
   #head: Head | undefined;
+  #wasMended = false;
   #replyBytes = 0;
   #written = false;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, maxHeadBytes: number) {
     this.socket = socket;
+    this.#maxHeadBytes = maxHeadBytes;
     const read = socket.read.bind(socket);
     const write = socket.write.bind(socket) as (chunk: unknown, ...rest: unknown[]) => boolean;
     // A size is asked for by Node itself only; undici reads without.
     socket.read = (size?: number) => (size === undefined ? this.#read(read) : read(size));
     socket.write = ((chunk: unknown, ...rest: unknown[]) => {
       this.#written = true;
-      return write(this.#worded(chunk), ...rest);
+      return write(this.#reworded(chunk), ...rest);
     }) as Socket['write'];
   }
 
   /** Gets ready for the next request on this socket. */
   begin(outgoing: OutgoingHead, lenient: boolean): void {
-    this.#outgoing = outgoing;
+    this.#reworded = rewording(outgoing);
     this.#lenient = lenient;
+    this.#watch = deaf;
     this.#state = 'head';
     this.#held = Buffer.alloc(0);
     this.#head = undefined;
+    this.#wasMended = false;
     this.#replyBytes = 0;
     this.#written = false;
+  }
+
+  /** Says who wants to know of interim heads and faults of this request. */
+  watch(watch: WireWatch): void {
+    this.#watch = watch;
   }
 
   /** Whether a byte of the request was handed to the socket. */
@@ -63,17 +82,16 @@ export class Wire {
     return this.#head;
   }
 
-  #worded(chunk: unknown): unknown {
-    const outgoing = this.#outgoing;
-    if (outgoing === undefined || typeof chunk !== 'string') return chunk;
-    this.#outgoing = undefined;
-    return wordedHead(outgoing, chunk);
+  /** Whether the reply's head had to be mended: what comes behind such a reply is not to be trusted. */
+  get wasMended(): boolean {
+    return this.#wasMended;
   }
 
   #read(read: () => Buffer | null): Buffer | null {
     for (;;) {
       const chunk = read();
       if (chunk === null || this.#state === 'through') return chunk;
+      if (this.#state === 'faulty') continue;
       this.#replyBytes += chunk.length;
       const sifted = this.#sift(chunk);
       if (sifted !== undefined) return sifted;
@@ -85,63 +103,57 @@ export class Wire {
     let bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     this.#held = Buffer.alloc(0);
     while (bytes.length > 0) {
+      // undici says best what is wrong with something that is not HTTP.
+      if (!looksLikeHttp(bytes)) return this.#passOn(bytes);
       const end = headEnd(bytes);
-      if (end === -1 && bytes.length <= MAX_HEAD_BYTES && looksLikeHttp(bytes)) {
+      if ((end === -1 ? bytes.length : end) > this.#maxHeadBytes) {
+        return this.#fault('FORBEAR_LONG_HEAD', `a head above ${this.#maxHeadBytes} bytes`);
+      }
+      if (end === -1) {
         this.#held = bytes;
         return undefined;
       }
-      const text = bytes.toString('latin1', 0, Math.max(end, 0));
-      const head = parseHead(text);
-      if (head === undefined || head.status >= 200 || head.status === 101) {
-        this.#state = 'through';
-        this.#head = head;
-        if (head === undefined || !this.#lenient) return bytes;
-        return Buffer.concat([Buffer.from(mended(head), 'latin1'), bytes.subarray(end)]);
-      }
+      const head = parseHead(bytes.toString('latin1', 0, end));
+      if (!isInterim(head)) return this.#final(head, bytes, end);
+      const fault = this.#watch.onInterim(head);
+      if (fault !== undefined) return this.#end(fault);
       bytes = bytes.subarray(end);
     }
     return undefined;
   }
+
+  #final(head: Head | undefined, bytes: Buffer, end: number): Buffer | undefined {
+    this.#head = head;
+    if (head !== undefined && head.rawHeaders.length > 2 * MAX_FIELDS) {
+      return this.#fault('FORBEAR_LONG_HEAD', `a head of more than ${MAX_FIELDS} fields`);
+    }
+    if (head === undefined || !this.#lenient) return this.#passOn(bytes);
+    const text = mended(head);
+    if (text === undefined) return this.#fault('FORBEAR_BAD_REPLY', 'lengths that differ');
+    this.#wasMended = text !== bytes.toString('latin1', 0, end);
+    return this.#passOn(Buffer.concat([Buffer.from(text, 'latin1'), bytes.subarray(end)]));
+  }
+
+  #passOn(bytes: Buffer): Buffer {
+    this.#state = 'through';
+    return bytes;
+  }
+
+  #fault(code: 'FORBEAR_LONG_HEAD' | 'FORBEAR_BAD_REPLY', what: string): undefined {
+    return this.#end(new CodedError(code, `the reply has ${what}`));
+  }
+
+  #end(error: Error): undefined {
+    this.#state = 'faulty';
+    this.#watch.onFault(error);
+    return undefined;
+  }
+}
+
+function isInterim(head: Head | undefined): head is Head {
+  return head !== undefined && head.status < 200 && head.status !== 101;
 }
 
 function looksLikeHttp(bytes: Buffer): boolean {
   return 'HTTP/'.startsWith(bytes.toString('latin1', 0, 5));
-}
-
-/** Our head with undici's framing: only it knows whether the body's length is known. */
-function wordedHead(outgoing: OutgoingHead, text: string): string {
-  const length = /\r\ncontent-length: (\d+)\r\n\r\n$/.exec(text)?.[1];
-  const chunked = text.endsWith('\r\ntransfer-encoding: chunked\r\n');
-  const connection = text.includes('\r\nconnection: close\r\n') ? 'close' : 'keep-alive';
-  const fields = [...outgoing.fields];
-  const at = fields.findIndex(
-    (field, i) => i % 2 === 0 && field.toLowerCase() === 'content-length',
-  );
-  // A client's `Content-Length: 0` stays, also where undici would leave it out.
-  const kept = at !== -1 && fields[at + 1]?.trim() === (length ?? '0') && !chunked;
-  if (at !== -1 && !kept) fields.splice(at, 2);
-  const host = fields.findIndex((field, i) => i % 2 === 0 && field.toLowerCase() === 'host');
-  fields.splice(host + 2, 0, 'Connection', connection);
-  let head = `${outgoing.requestLine}\r\n`;
-  for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
-  if (chunked) return `${head}Transfer-Encoding: chunked\r\n`;
-  if (length !== undefined && !kept) head += `Content-Length: ${length}\r\n`;
-  return `${head}\r\n`;
-}
-
-/** A head that a strict parser takes: CRLF, clean names, and one framing (RFC 9112 section 6.3). */
-function mended(head: Head): string {
-  const names = head.rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
-  const chunked = names.includes('transfer-encoding');
-  let text = `HTTP/1.1 ${head.status} ${head.reason}\r\n`;
-  let lengths = 0;
-  for (let i = 0; i + 1 < head.rawHeaders.length; i += 2) {
-    const name = head.rawHeaders[i] ?? '';
-    if (name.toLowerCase() === 'content-length' && (chunked || lengths++ > 0)) continue;
-    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) continue;
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
-    const value = (head.rawHeaders[i + 1] ?? '').replace(/[\x00-\x08\x0a-\x1f\x7f]/g, '');
-    text += `${name}: ${value}\r\n`;
-  }
-  return `${text}\r\n`;
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
+import type { HeldMemory } from '../exchange/held-memory.ts';
 import { type Attempts, createAttempts } from './attempt.ts';
 import type { Resolve } from './dial.ts';
 import { createGuard } from './guard.ts';
@@ -20,15 +21,18 @@ export class Wires {
   constructor(o: {
     readonly config: Config;
     readonly clock: Clock;
+    /** What all bodies hold together. */
+    readonly memory: HeldMemory;
     readonly resolve?: Resolve;
     readonly ownAddresses: () => readonly { readonly host: string; readonly port: number }[];
   }) {
-    const { clock, resolve, ownAddresses } = o;
-    this.#make = ({ tls, allowPrivateTargets }) =>
+    const { clock, resolve, memory, ownAddresses } = o;
+    this.#make = ({ tls, limits, allowPrivateTargets }) =>
       createAttempts({
         clock,
         tls,
         guard: createGuard({ allowPrivate: allowPrivateTargets, ownAddresses }),
+        replyTerms: { memory, maxHeadBytes: limits.replyHeaderBytes },
         ...(resolve ? { resolve } : {}),
       });
     this.#current = this.#make(o.config);
@@ -62,5 +66,5 @@ export class Wires {
 }
 
 /** The settings that sockets are made under. */
-const wiringOf = ({ tls, allowPrivateTargets }: Config): string =>
-  JSON.stringify([tls, allowPrivateTargets]);
+const wiringOf = ({ tls, limits, allowPrivateTargets }: Config): string =>
+  JSON.stringify([tls, limits.replyHeaderBytes, allowPrivateTargets]);

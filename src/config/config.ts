@@ -43,6 +43,11 @@ export interface LimitsConfig {
   readonly connections: number;
   readonly clientConnections: number;
   readonly tunnels: number;
+  /** HTTP/2 streams at once on one connection. */
+  readonly streams: number;
+  /** Silence at both ends of a blind tunnel or a switched protocol. */
+  readonly tunnelIdleMs: number;
+  readonly replyHeaderBytes: number;
 }
 
 export interface InterceptConfig {

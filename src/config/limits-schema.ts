@@ -1,7 +1,7 @@
 import { duration, size, whole } from './scalars.ts';
 import { group, setting } from './setting.ts';
 
-/** What clients may take up of this process. */
+/** What clients and sites may take up of this process. */
 export const limitsSchema = group(
   {
     header_bytes: setting(
@@ -34,6 +34,21 @@ export const limitsSchema = group(
       20_000,
       'CONNECT tunnels at once, of all clients; one more is answered 503.',
     ),
+    streams: setting(
+      whole({ min: 1 }),
+      100,
+      'HTTP/2 streams at once on one connection; one more is refused, and may be sent again.',
+    ),
+    tunnel_idle: setting(
+      duration,
+      '10m',
+      'How long a blind tunnel or a WebSocket may be silent at both ends; then both are closed.',
+    ),
+    reply_header_bytes: setting(
+      size,
+      '64KiB',
+      'Status line and headers of one reply of a site or an upstream; more is a malformed reply, answered 502.',
+    ),
   },
-  'What clients may take up.',
+  'What clients and sites may take up.',
 );

@@ -88,17 +88,11 @@ test('settings without effect in this version are told, unless they are at their
 policy: { dead_letters: { keep: 168h }, resume_downloads: false, soft_blocks: { learned: off } }
 targets: [{ match: a.test, dead_letters: { keep: 1d }, soft_blocks: { learned: enforce } }]
 profiles: { p: { lenient: true } }
-intercept: { on_untrusted: tunnel }
 metrics: { max_lanes: 5 }
 `;
   assert.deepEqual(
     configOf(text).notices.map((notice) => notice.split(' ')[0]),
-    [
-      'targets.0.dead_letters.keep',
-      'profiles.p.lenient',
-      'intercept.on_untrusted',
-      'metrics.max_lanes',
-    ],
+    ['targets.0.dead_letters.keep', 'profiles.p.lenient', 'metrics.max_lanes'],
   );
   const notices = configOf('', { FORBEAR_ADMIN_TOKEN: 'x' }).notices;
   assert.deepEqual(notices, ['admin.token is accepted, but not in effect in this version']);

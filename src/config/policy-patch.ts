@@ -36,6 +36,7 @@ export function toPatch(keys: PolicyKeys): PolicyPatch {
     resumeDownloads: keys.resume_downloads,
     annotate: keys.annotate,
     lenient: keys.lenient,
+    http2: keys.http2,
     markers: keys.markers?.map(markerRow),
     replies: keys.replies?.map(replyRule),
     expect: keys.expect?.map(expectRule),

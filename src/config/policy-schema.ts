@@ -80,6 +80,11 @@ const fields = {
   lenient: setting(flag, false, 'Accepts replies that break HTTP; the response side only.', {
     when: [true],
   }),
+  http2: setting(
+    z.enum(['auto', 'always', 'never']),
+    'auto',
+    'Offers HTTP/2 to https sites: auto when the client speaks it too, or the site speaks nothing else.',
+  ),
   upstreams: setting(
     z.array(text).nullable(),
     null,

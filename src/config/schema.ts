@@ -73,8 +73,7 @@ export const configSchema = z.strictObject({
       on_untrusted: setting(
         z.enum(['fail', 'tunnel']),
         'fail',
-        "What to do for a client that does not trust the proxy's CA.",
-        { when: ['tunnel'] },
+        "What to do for a client that refused the proxy's certificate for a host: fail again, or pass its next tunnels there through unopened, for an hour.",
       ),
     },
     'Opening of TLS.',
@@ -112,7 +111,7 @@ export const configSchema = z.strictObject({
       max_held: setting(
         size,
         '256MiB',
-        'Request bodies kept for another try, all together; beyond it they are streamed and sent once.',
+        'Bodies in memory, all together: requests kept for another try, replies held for a look. Beyond it requests are streamed and sent once, and replies are judged by their first piece.',
       ),
     },
     'What may be kept in memory.',

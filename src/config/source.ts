@@ -5,7 +5,6 @@ import {
   isMap,
   isScalar,
   isSeq,
-  LineCounter,
   type Pair,
   parseDocument,
   type YAMLMap,
@@ -43,12 +42,15 @@ const MOST_TEXT = 2 ** 20;
 class Walk {
   readonly faults: Fault[] = [];
   readonly #reading: Reading;
-  readonly #lines = new LineCounter();
+  /** Where each line begins. The library's own counter misses the line that an error ends in. */
+  readonly #lineStarts: readonly number[];
   readonly #anchors = new Map<string, unknown>();
   #nodes = 0;
 
   constructor(reading: Reading) {
     this.#reading = reading;
+    const ends = reading.text.matchAll(/\n/g);
+    this.#lineStarts = [0, ...Array.from(ends, ({ index }) => index + 1)];
   }
 
   read(): unknown {
@@ -61,7 +63,7 @@ class Walk {
   #parse(text: string): Document.Parsed | undefined {
     const { base } = this.#reading;
     try {
-      const document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
+      const document = parseDocument(text, { prettyErrors: false });
       // The library's own texts quote the file, and the file may hold secrets.
       for (const error of [...document.errors, ...document.warnings]) {
         this.#fault(base, this.#placeAt(error.pos[0]), SYNTAX[error.code] ?? 'not valid YAML');
@@ -143,8 +145,8 @@ class Walk {
   #placeAt(offset: number): Place {
     const { file, lines } = this.#reading;
     if (lines === 'off') return { file, line: 0, column: 0 };
-    const { line, col } = this.#lines.linePos(offset);
-    return { file, line: Math.max(1, line), column: Math.max(1, col) };
+    const line = Math.max(1, firstAbove(this.#lineStarts, offset));
+    return { file, line, column: 1 + offset - (this.#lineStarts[line - 1] ?? 0) };
   }
 
   #fault(path: Path, place: Place, message: string): undefined {
@@ -152,6 +154,18 @@ class Walk {
     this.faults.push({ file, line, column, path: dotted(path), message, expected: '' });
     return undefined;
   }
+}
+
+/** The index of the first of some growing numbers that is above `limit`; their count when none is. */
+function firstAbove(growing: readonly number[], limit: number): number {
+  let low = 0;
+  let high = growing.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((growing[middle] ?? 0) > limit) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 const SYNTAX: Readonly<Record<ErrorCode, string>> = {

@@ -205,6 +205,7 @@ describe('a request was not acted upon', () => {
     ['by a 403', bare(403), false],
     ['by a 200', bare(200), false],
     ['by a failure', failure(), false],
+    ['by a failure that says so', { ...failure(), unprocessed: true }, true],
   ];
   for (const [name, reply, unprocessed] of rows) {
     test(`${name}: ${unprocessed}`, () => assert.equal(wasUnprocessed(reply), unprocessed));

@@ -65,7 +65,7 @@ export function classify(reply: Reply, judge: Judge): Verdict {
 
 /** Whether the reply itself says that the request was not acted upon, so that any method may be sent again. */
 export function wasUnprocessed(reply: Reply): boolean {
-  if (reply.kind !== 'response') return false;
+  if (reply.kind !== 'response') return reply.unprocessed === true;
   const { status, rawHeaders } = reply;
   // RFC 6585 section 4, RFC 9110 sections 15.5.20 and 15.6.4, RFC 8470 section 5.2.
   return [421, 425, 429].includes(status) || (status === 503 && hasRetryAfter(rawHeaders));

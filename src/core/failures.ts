@@ -30,6 +30,14 @@ export function failureVerdict(
       return ofUpstream(reply)
         ? route('unreachable', 'everywhere', evidence)
         : client('malformed_reply', evidence);
+    case 'no_common_protocol':
+      return ofUpstream(reply)
+        ? route('unreachable', 'everywhere', evidence)
+        : client('malformed_reply', evidence);
+    case 'stream_refused':
+      return transient('overloaded', evidence);
+    case 'calm':
+      return { fault: 'host', kind: 'rate', reason: 'rate_limited', evidence };
     case 'prohibited':
     case 'loop':
       return client(reply.code, evidence);

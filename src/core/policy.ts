@@ -38,6 +38,8 @@ export interface Policy {
   readonly resumeDownloads: boolean;
   readonly annotate: boolean;
   readonly lenient: boolean;
+  /** Whether https origins are offered HTTP/2: when the client speaks it too, always, or never. */
+  readonly http2: 'auto' | 'always' | 'never';
   /** Names of the upstreams to use, in order; null means all that are configured. */
   readonly upstreams: readonly string[] | null;
   readonly replies: readonly ReplyRule[];

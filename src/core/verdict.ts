@@ -146,11 +146,17 @@ export type FailureCode =
   | 'timeout'
   | 'certificate'
   | 'tls'
+  /** The other side of TLS speaks nothing that it was offered. */
+  | 'no_common_protocol'
   /** The upstream answered the CONNECT or SOCKS request with a refusal; see `upstreamReply`. */
   | 'upstream_refused'
   | 'upstream_protocol'
   | 'http_protocol'
   | 'header_overflow'
+  /** HTTP/2: refused before it was acted upon (REFUSED_STREAM, or left behind by a GOAWAY). */
+  | 'stream_refused'
+  /** HTTP/2: ENHANCE_YOUR_CALM. */
+  | 'calm'
   | 'prohibited'
   | 'loop'
   /** Out of file descriptors, ports or memory on this machine. */
@@ -205,6 +211,8 @@ export interface FailureReply {
   readonly leg: 'upstream' | 'origin' | 'local';
   /** Whether any byte of the request had been handed to a socket that reaches the origin. */
   readonly sent: boolean;
+  /** The origin said that it did not act upon the request, so that any method may be sent again. */
+  readonly unprocessed?: true;
   /** The upstream's own answer to CONNECT or SOCKS, when there was one. */
   readonly upstreamReply?: UpstreamReply;
   /** The cause in the system's words, for logs and `details`; never parsed. */

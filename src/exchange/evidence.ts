@@ -97,5 +97,10 @@ function connectionSign(reply: Reply, isKnown: boolean): 'sure' | 'unsure' | und
 /** Whether something came back over the network, good or bad. */
 function wasHeard(reply: Reply): boolean {
   if (reply.kind === 'response' || reply.upstreamReply !== undefined) return true;
-  return ['certificate', 'tls', 'http_protocol', 'header_overflow'].includes(reply.code);
+  return HEARD.has(reply.code);
 }
+
+const HEARD: ReadonlySet<string> = new Set([
+  ...['certificate', 'tls', 'no_common_protocol'],
+  ...['http_protocol', 'header_overflow', 'stream_refused', 'calm'],
+]);

@@ -12,6 +12,8 @@ export interface Exchange {
   readonly method: string;
   /** Names and values in turn, as the client sent them, less hop-by-hop, `Forbear-*` and `Proxy-*` fields. */
   readonly rawHeaders: readonly string[];
+  /** Absent where no client worded the request. */
+  readonly wording?: Wording | undefined;
   readonly body: RequestBody;
   readonly policy: Policy;
   /** The target rule's own lane within the host, if it has one. */
@@ -36,6 +38,21 @@ export interface Exchange {
   readonly signal: AbortSignal;
   /** What it is doing right now, for heartbeats and the dashboard. Stages set it. */
   stage: Stage;
+}
+
+/** Fields of the client's connection that have a like on the way to the origin; undefined where it sent none. */
+export interface Wording {
+  readonly connection: Placed | undefined;
+  readonly transferEncoding: Placed | undefined;
+  /** That it can read trailers, which is all that is made anew of its TE. */
+  readonly te: Placed | undefined;
+}
+
+/** A field, and the index in `rawHeaders` in front of which it stood. */
+export interface Placed {
+  readonly at: number;
+  readonly name: string;
+  readonly value: string;
 }
 
 export interface Client {
@@ -199,7 +216,13 @@ export interface Lane {
 
 export type Choice =
   | { readonly kind: 'route'; readonly route: Route }
-  | { readonly kind: 'none'; readonly stop: Stop; readonly retryAfterMs: number | undefined };
+  | {
+      readonly kind: 'none';
+      readonly stop: Stop;
+      readonly retryAfterMs: number | undefined;
+      /** Every upstream is out for want of credentials or quota: a matter of the configuration. */
+      readonly accountsOut?: boolean;
+    };
 
 /** Which way out. */
 export interface Routes {
@@ -233,6 +256,8 @@ export interface Delivery {
   readonly retryAfterMs: number | undefined;
   /** The status to answer with when the auth fuse refuses. */
   readonly fuseStatus?: number;
+  /** Nothing was sent, because every upstream is out for want of credentials or quota. */
+  readonly accountsOut?: boolean;
   readonly ledger: Ledger;
   readonly route: Route | undefined;
 }
