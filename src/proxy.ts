@@ -17,7 +17,7 @@ import { type OpenUpgrade, runUpgrade } from './exchange/upgrade.ts';
 import { judgeTools } from './judge-tools.ts';
 import { createLanes } from './lanes/lanes.ts';
 import { type Authority, openAuthority as openKept } from './listener/authority.ts';
-import { createListener } from './listener/listener.ts';
+import { createListener, type Listener } from './listener/listener.ts';
 import { createRoutes } from './routes/routes.ts';
 import { type Bus, createBus } from './telemetry/bus.ts';
 import type { Emit } from './telemetry/events.ts';
@@ -50,63 +50,23 @@ export interface Proxy {
 /** The certificate authority kept in `home`, for commands that need its files only. */
 export const openAuthority = (home: string): Promise<Authority> => openKept(home);
 
-/** Puts the parts together. The only file that sees all of them. */
+/** A Forbear of this configuration, that does not listen yet. The only file that sees all parts. */
 export async function createProxy(options: ProxyOptions): Promise<Proxy> {
-  let { config } = options;
-  const authority = await openAuthority(options.home);
-  const bus = createBus(options.emit);
-  const shared = { clock: systemClock, random: systemRandom, emit: bus.emit };
-  const wires = new Wires({
-    ...options,
-    clock: systemClock,
-    ownAddresses: () => [listener.address() ?? []].flat(),
-  });
-  const network = new LocalNetwork(shared);
-  const routes = createRoutes({
-    ...shared,
-    upstreams: config.upstreams,
-    hash: saltedHash(authority.caPem),
-    retire: (routeId) => wires.retire(routeId),
-  });
-  const lanes = createLanes({
-    ...shared,
-    network,
-    probe: (ask, refused) => probeCredentials(ask, refused, deps),
-  });
-  const deps: Deps & { readonly openTunnel: OpenTunnel; readonly openUpgrade: OpenUpgrade } = {
-    ...shared,
-    wall: wallTime,
-    tools: judgeTools,
-    pages: createPages({ ...shared, tools: judgeTools }),
-    evidence: createEvidence({ ...shared, network, upstreams: () => config.upstreams.length }),
-    routes,
-    laneFor: (exchange) => lanes.laneFor(exchange, exchange.lane),
-    ...wires.legs,
-  };
-  const listener = createListener({
-    ...shared,
-    config: () => config,
-    memory: createHeldMemory(() => config.memory.maxHeldBytes),
-    authority,
-    policyFor: (request) => policyFor(config, request),
-    run: (exchange) => runExchange(exchange, deps),
-    runTunnel: (exchange, flight) => runTunnel(exchange, flight, deps),
-    runUpgrade: (exchange) => runUpgrade(exchange, deps),
-    sessionState: (exchange) => routes.sessionState(exchange),
-  });
-  const running = trackRunning(bus, createHeartbeats(shared));
+  const current = { config: options.config };
+  const parts = assemble(options, await openAuthority(options.home), () => current.config);
+  const { bus, lanes, listener, routes, running, wires } = parts;
 
   return {
     start: async () => ({ proxy: await listener.listen() }),
     reload(next) {
-      config = next;
+      current.config = next;
       wires.reload(next);
       routes.update(next.upstreams);
     },
     async drain() {
       listener.stopAccepting();
       lanes.close();
-      await until(() => running.size === 0, config.drainMs);
+      await until(() => running.size === 0, current.config.drainMs);
       // The last bytes of the last replies are still on their way; idle clients need not be waited for.
       await until(() => listener.openConnections() === 0, LAST_BYTES_MS);
     },
@@ -122,6 +82,50 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     }),
     subscribe: bus.subscribe,
   };
+}
+
+/** Makes every part and hands each what it needs of the others. */
+function assemble(options: ProxyOptions, authority: Authority, config: () => Config) {
+  const bus = createBus(options.emit);
+  const shared = { clock: systemClock, random: systemRandom, emit: bus.emit };
+  const memory = createHeldMemory(() => config().memory.maxHeldBytes);
+  const ownAddresses = () => [listener.address() ?? []].flat();
+  const wires = new Wires({ ...options, memory, clock: systemClock, ownAddresses });
+  const network = new LocalNetwork(shared);
+  const routes = createRoutes({
+    ...shared,
+    upstreams: config().upstreams,
+    hash: saltedHash(authority.caPem),
+    retire: (routeId) => wires.retire(routeId),
+  });
+  const lanes = createLanes({
+    ...shared,
+    network,
+    probe: (ask, refused) => probeCredentials(ask, refused, deps),
+  });
+  const deps: Deps & { readonly openTunnel: OpenTunnel; readonly openUpgrade: OpenUpgrade } = {
+    ...shared,
+    wall: wallTime,
+    tools: judgeTools,
+    pages: createPages({ ...shared, tools: judgeTools }),
+    evidence: createEvidence({ ...shared, network, upstreams: () => config().upstreams.length }),
+    routes,
+    laneFor: (exchange) => lanes.laneFor(exchange, exchange.lane),
+    ...wires.legs,
+  };
+  const listener: Listener = createListener({
+    ...shared,
+    config,
+    memory,
+    authority,
+    policyFor: (request) => policyFor(config(), request),
+    run: (exchange) => runExchange(exchange, deps),
+    runTunnel: (exchange, flight) => runTunnel(exchange, flight, deps),
+    runUpgrade: (exchange) => runUpgrade(exchange, deps),
+    sessionState: (exchange) => routes.sessionState(exchange),
+  });
+  const running = trackRunning(bus, createHeartbeats(shared));
+  return { bus, lanes, listener, routes, running, wires };
 }
 
 /** Salted by the install, so that two of them with one account do not begin on the same addresses. */

@@ -72,6 +72,7 @@ test('packages stay where they belong', () => {
     yaml: /^src\/config\//,
     commander: /^src\/cli\//,
     re2js: /^src\/(judge-tools\.ts|config\/)/,
+    'node:sqlite': /^src\/store\/sqlite-/,
   };
   for (const [name, home] of Object.entries(homes)) {
     const importers = sources.filter((file) => new RegExp(`from '${name}(/|')`).test(read(file)));

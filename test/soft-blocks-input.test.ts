@@ -7,6 +7,7 @@ import { peek } from '../src/attempt/peek.ts';
 import { classify } from '../src/core/classify.ts';
 import type { Policy } from '../src/core/policy.ts';
 import type { ResponseReply, Verdict } from '../src/core/verdict.ts';
+import { createHeldMemory } from '../src/exchange/held-memory.ts';
 import { judgeTools } from '../src/judge-tools.ts';
 import { blocks } from './corpus/blocks.ts';
 import { goodReplies } from './corpus/good.ts';
@@ -30,6 +31,7 @@ async function judged(
   const incoming = new Incoming({
     source: { pause() {}, resume() {}, abort() {} },
     clock,
+    memory: createHeldMemory(() => 1e9),
     signal: new AbortController().signal,
     idleMs: 1000,
     keepBytes: 1,

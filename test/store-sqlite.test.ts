@@ -2,10 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
-import { withFallback } from '../src/store/fallback.ts';
 import { openSqliteStore } from '../src/store/sqlite.ts';
 import { storeContract } from './store.contract.ts';
-import { FakeClock } from './support/fake-clock.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'forbear-store-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -25,19 +23,4 @@ async function open(t: TestContext, file: string) {
 storeContract('SQLite', async (t) => {
   const file = newFile();
   return { store: await open(t, file), kept: 'durable', reopen: () => open(t, file) };
-});
-
-storeContract('SQLite with a fallback', async (t) => {
-  const file = newFile();
-  const wrapped = async () => {
-    const inner = await open(t, file);
-    return withFallback({
-      inner,
-      clock: new FakeClock(),
-      bounds: { maxLetters: 100, maxBytes: 1_000_000 },
-      retryMs: 5000,
-      onHealth: ({ state }) => t.assert.equal(state, 'never called here'),
-    });
-  };
-  return { store: await wrapped(), kept: 'durable', reopen: wrapped };
 });

@@ -99,12 +99,12 @@ async function takeOff(coding: Coding, encoded: Buffer, bounds: Bounds): Promise
   if (quick) return quick;
   const layer = await run(decoderFor(coding, encoded, bounds.whole), encoded, bounds);
   const failed = layer.end === 'short' || layer.end === 'broken';
-  if (coding !== 'gzip' || !failed || !bounds.whole) return layer;
+  if (coding !== 'gzip' || !failed) return layer;
   // Without its checksum, or with rubbish behind it, a gzip body is taken as browsers take it.
   const payload = gzipPayload(encoded);
   if (payload === undefined) return layer;
   const bare = await run(createInflateRaw(), payload, bounds);
-  return bare.end === 'ended' || bare.end === 'full' ? bare : layer;
+  return bare.end === 'short' || bare.end === 'broken' ? layer : bare;
 }
 
 const AT_ONCE_BYTES = 65_536;

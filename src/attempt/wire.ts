@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { fieldValues } from '../core/fields.ts';
 import { CodedError } from './failure.ts';
 import { type Head, headEnd, parseHead } from './head.ts';
 import { mended } from './mend.ts';
@@ -30,6 +31,7 @@ export class Wire {
   #state: 'head' | 'through' | 'faulty' = 'through';
   #held: Buffer = Buffer.alloc(0);
   #lenient = false;
+  #isHead = false;
   #watch = deaf;
   #head: Head | undefined;
   #wasMended = false;
@@ -53,6 +55,7 @@ export class Wire {
   begin(outgoing: OutgoingHead, lenient: boolean): void {
     this.#reworded = rewording(outgoing);
     this.#lenient = lenient;
+    this.#isHead = outgoing.requestLine.startsWith('HEAD ');
     this.#watch = deaf;
     this.#state = 'head';
     this.#held = Buffer.alloc(0);
@@ -127,6 +130,9 @@ export class Wire {
     if (head !== undefined && head.rawHeaders.length > 2 * MAX_FIELDS) {
       return this.#fault('FORBEAR_LONG_HEAD', `a head of more than ${MAX_FIELDS} fields`);
     }
+    if (head !== undefined && !this.#lenient && !this.#isHead && isCoded(head)) {
+      return this.#fault('FORBEAR_BAD_REPLY', 'a transfer coding that nobody asked for');
+    }
     if (head === undefined || !this.#lenient) return this.#passOn(bytes);
     const text = mended(head);
     if (text === undefined) return this.#fault('FORBEAR_BAD_REPLY', 'lengths that differ');
@@ -152,6 +158,17 @@ export class Wire {
 
 function isInterim(head: Head | undefined): head is Head {
   return head !== undefined && head.status < 200 && head.status !== 101;
+}
+
+/**
+ * Whether the body is in a transfer coding besides chunks (RFC 9112 section 7): the coding is no part of the content
+ * and ends with this connection, so its bytes would pass for the content itself.
+ */
+function isCoded({ status, rawHeaders }: Head): boolean {
+  if (status === 204 || status === 304) return false;
+  return fieldValues(rawHeaders, 'transfer-encoding')
+    .flatMap((value) => value.split(','))
+    .some((coding) => !/^(?:chunked|identity)?$/i.test(coding.trim()));
 }
 
 function looksLikeHttp(bytes: Buffer): boolean {

@@ -216,7 +216,8 @@ export class Health {
     if (isNew) this.#throttlesInRow += 1;
     const told = verdict.waitMs !== undefined && verdict.waitMs > 0 ? verdict.waitMs : undefined;
     // Replies of the same event that name no time add nothing to the pause that the first of them began.
-    const waitMs = told ?? (isNew ? this.#ownPauseMs(policy) : 0);
+    if (!isNew && told === undefined) return;
+    const waitMs = told ?? this.#ownPauseMs(policy);
     this.pacing = throttled(this.pacing, { startedAt, waitMs }, now);
     const spreadMs = this.#around.random() * Math.min(MOST_SPREAD_MS, waitMs * SPREAD_SHARE);
     const nextAt = Math.max(this.pacing.nextAt, this.pacing.pausedUntil + spreadMs);

@@ -90,8 +90,9 @@ class LocalAuthority implements Authority {
   contextFor(host: string): SecureContext {
     const known = this.#contexts.get(host);
     if (known !== undefined) return known;
-    const cert = makeLeaf(this.#issuer, this.#subject, { host, now: this.#clock.now() });
-    const context = createSecureContext({ key: this.#leafKeyPem, cert });
+    const leaf = makeLeaf(this.#issuer, this.#subject, { host, now: this.#clock.now() });
+    // With the CA behind it: Chromium's list of trusted keys is looked up in what is sent, and nowhere else.
+    const context = createSecureContext({ key: this.#leafKeyPem, cert: leaf + this.caPem });
     this.#contexts.set(host, context);
     this.#made += 1;
     return context;

@@ -1,10 +1,10 @@
-import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import { type Conclusion, conclude } from '../core/conclude.ts';
 import type { Policy } from '../core/policy.ts';
 import { keep, replyHeaders } from '../exchange/headers.ts';
 import type { Delivery, Exchange, Response } from '../exchange/ports.ts';
+import { isSendable, type Outlet, sendable } from './outlet.ts';
 import { proxyStatus, type Refusal, rendered, retryAfter, type Told } from './problem.ts';
 
 /** What the client got: a status, or how its connection ended. */
@@ -12,7 +12,7 @@ export type Answered = number | 'client_gone' | 'broken_off';
 
 /** The client's end of one exchange. */
 export interface Recipient {
-  readonly response: ServerResponse;
+  readonly outlet: Outlet;
   readonly clock: Pick<Clock, 'after'>;
   /** A client that takes nothing for so long is gone. */
   readonly stallMs: number;
@@ -23,8 +23,6 @@ export interface Recipient {
   readonly onHead: () => void;
   /** Settles when the rest of an upload that nobody wants has been let go; before the last byte of the reply. */
   readonly beforeEnd: () => Promise<void>;
-  /** Ends the client's connection so that it cannot take what it has for the whole. */
-  readonly cutOff: () => void;
 }
 
 /** A client may well be slower than a site: it gets this many idle spans to take a byte. */
@@ -53,7 +51,7 @@ export async function deliver(
 
 /** What an exchange comes to when there is no HTTP reply to pass on. */
 export function conclusionOf(delivery: Delivery): Conclusion {
-  const { verdict, stop, received, retryAfterMs, fuseStatus } = delivery;
+  const { verdict, stop, received, retryAfterMs, fuseStatus, accountsOut } = delivery;
   return conclude({
     verdict,
     stop,
@@ -61,6 +59,7 @@ export function conclusionOf(delivery: Delivery): Conclusion {
     deliverable: received?.deliverable ?? false,
     retryAfterMs,
     fuseStatus,
+    accountsOut,
   });
 }
 
@@ -77,14 +76,14 @@ export async function refuse(
   refusal: Refusal,
   told: Told | undefined,
 ): Promise<Answered> {
-  const { response } = recipient;
+  const { outlet } = recipient;
   const { headers, body } = rendered(refusal, told);
-  if (refusal.closes === true) response.shouldKeepAlive = false;
+  if (refusal.closes === true) outlet.closeAfter();
   recipient.onHead();
-  response.writeHead(refusal.status, headers);
-  if (response.req.method !== 'HEAD') response.write(body);
+  outlet.head(refusal.status, undefined, headers);
+  if (!outlet.isHead) outlet.write(body);
   await recipient.beforeEnd();
-  response.end();
+  outlet.end([]);
   return (await taken('finish', recipient)) ? refusal.status : 'client_gone';
 }
 
@@ -97,19 +96,18 @@ interface Passing {
 
 async function pass(reply: Response, passing: Passing): Promise<Answered> {
   const { recipient, exchange } = passing;
-  const { response } = recipient;
+  const { outlet } = recipient;
   const { status } = reply;
-  writeHead(response, reply, passedHeaders(reply, passing), recipient.onHead);
+  writeHead(outlet, reply, passedHeaders(reply, passing), recipient.onHead);
   const hasBody = exchange.method !== 'HEAD' && status !== 204 && status !== 304;
   const end = hasBody ? await pour(reply.body, exchange, recipient) : letGo(reply.body);
   if (end === 'gone') return 'client_gone';
   if (end === 'cut') {
-    recipient.cutOff();
+    outlet.cutOff();
     return 'broken_off';
   }
-  if (response.chunkedEncoding) response.addTrailers(pairs(reply.rawTrailers));
   await recipient.beforeEnd();
-  response.end();
+  outlet.end(reply.rawTrailers);
   return (await taken('finish', recipient)) ? status : 'client_gone';
 }
 
@@ -146,32 +144,26 @@ function annotations(delivery: Delivery, exchange: Exchange, recipient: Recipien
   return notes;
 }
 
-/** Byte for byte as it came, but for what cannot be written: Node throws at such a character. */
+/** Byte for byte as it came, but for what cannot be written. */
 function writeHead(
-  response: ServerResponse,
+  outlet: Outlet,
   reply: Response,
   headers: readonly string[],
   onHead: () => void,
 ): void {
-  const isFramed = headers.some(
-    (text, i) => i % 2 === 0 && text.toLowerCase() === 'content-length',
-  );
-  const sendable: string[] = [];
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    const [name = '', value = ''] = headers.slice(i, i + 2);
-    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || !isSendable(value)) continue;
-    // Trailers go with chunked framing only, and Node throws where they are announced without.
-    if (name.toLowerCase() === 'trailer' && (isFramed || !response.useChunkedEncodingByDefault))
-      continue;
-    sendable.push(name, value);
-  }
+  const isFramed =
+    outlet.isHead ||
+    reply.status === 204 ||
+    reply.status === 304 ||
+    headers.some((text, i) => i % 2 === 0 && text.toLowerCase() === 'content-length');
+  const announces = outlet.takesTrailers(isFramed ? 'known' : 'unknown');
+  const fields = sendable(headers);
   onHead();
-  if (isSendable(reply.reason)) response.writeHead(reply.status, reply.reason, sendable);
-  else response.writeHead(reply.status, sendable);
-}
-
-function isSendable(text: string): boolean {
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
+  outlet.head(
+    reply.status,
+    isSendable(reply.reason) ? reply.reason : undefined,
+    announces ? fields : keep(fields, (name) => name !== 'trailer'),
+  );
 }
 
 /** Moves the body on at the client's pace. `cut`: it ended early; `gone`: the client did. */
@@ -180,15 +172,15 @@ async function pour(
   exchange: Exchange,
   recipient: Recipient,
 ): Promise<'whole' | 'cut' | 'gone'> {
-  const { response } = recipient;
+  const { outlet } = recipient;
   const leave = () => body.destroy();
   exchange.signal.addEventListener('abort', leave, { once: true });
   // A head whose body does not follow at once goes alone: event streams begin with silence.
-  const flush = setImmediate(() => response.flushHeaders());
+  const flush = setImmediate(() => outlet.flush());
   try {
     for await (const chunk of body) {
       clearImmediate(flush);
-      if (!response.write(chunk) && !(await taken('drain', recipient))) return 'gone';
+      if (!outlet.write(chunk) && !(await taken('drain', recipient))) return 'gone';
     }
     return exchange.signal.aborted ? 'gone' : 'whole';
   } catch {
@@ -208,32 +200,22 @@ function letGo(body: Readable): 'whole' {
 
 /** Waits for the client to take what was written. False when it has left, or is cut off for taking nothing. */
 function taken(event: 'drain' | 'finish', recipient: Recipient): Promise<boolean> {
-  const { response, clock, stallMs } = recipient;
-  if (response.writableFinished) return Promise.resolve(true);
-  if (response.destroyed || response.socket?.destroyed) return Promise.resolve(false);
+  const { outlet, clock, stallMs } = recipient;
+  if (outlet.finished) return Promise.resolve(true);
+  if (outlet.gone) return Promise.resolve(false);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const settle = () => {
     cancel();
-    response.off(event, settle);
-    response.off('close', settle);
-    resolve(!response.destroyed || response.writableFinished);
+    outlet.off(event, settle);
+    outlet.off('close', settle);
+    resolve(!outlet.gone || outlet.finished);
   };
   const onStall = () => {
-    // Behind another reply on the same connection: it is not this one that the client leaves alone.
-    if (response.socket === null) cancel = clock.after(stallMs, onStall);
-    else response.destroy();
+    if (outlet.waits) cancel = clock.after(stallMs, onStall);
+    else outlet.drop();
   };
   let cancel = clock.after(stallMs, onStall);
-  response.on(event, settle);
-  response.on('close', settle);
+  outlet.on(event, settle);
+  outlet.on('close', settle);
   return promise;
-}
-
-function pairs(flat: readonly string[]): [string, string][] {
-  const out: [string, string][] = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) {
-    const [name = '', value = ''] = flat.slice(i, i + 2);
-    if (isSendable(value)) out.push([name, value]);
-  }
-  return out;
 }

@@ -1,15 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { LRUCache } from 'lru-cache';
 import type { InterceptConfig } from '../config/config.ts';
 import { hostGlobMatches } from '../core/glob.ts';
+import { type Distrust, type HandshakeFailure, handshake, leftUnused } from './distrust.ts';
+import type { H2Sessions } from './h2-session.ts';
 import { awaitOpening } from './hello.ts';
 import type { Caller, Channel, Line, Lines } from './lines.ts';
+import type { ListenerDeps } from './listener-deps.ts';
 import { badRequest, type Refusal, tooManyConnections, tooManyTunnels } from './problem.ts';
 import { rejectSocket } from './reject.ts';
 import { callerOf, framingFault } from './request.ts';
-import type { ListenerDeps } from './serve.ts';
 import { canonicalHost, type HostPort, parseConnect } from './target.ts';
 import { ESTABLISHED, runBlind } from './tunnel.ts';
 
@@ -19,15 +20,10 @@ export interface Gate {
   readonly lines: Lines;
   /** Reads HTTP from a socket that `lines` has opened. */
   readonly enter: (socket: Socket) => void;
+  /** Speaks HTTP/2 on them. */
+  readonly sessions: H2Sessions;
   readonly distrust: Distrust;
-}
-
-/** Clients that were seen to refuse our certificate for a host. */
-export type Distrust = LRUCache<string, true>;
-
-/** Remembers for an hour: the client may have been given the CA since. */
-export function newDistrust(): Distrust {
-  return new LRUCache({ max: 1000, ttl: 3_600_000 });
+  readonly isDraining: () => boolean;
 }
 
 interface Connect {
@@ -91,7 +87,7 @@ function readConnect(
 function isOpened({ address, caller }: Connect, { deps, distrust }: Gate): boolean {
   const { intercept } = deps.config();
   if (!mayOpen(intercept, address.host)) return false;
-  return intercept.onUntrusted !== 'tunnel' || !distrust.has(distrustKey(caller, address.host));
+  return intercept.onUntrusted !== 'tunnel' || !distrust.has(caller, address.host);
 }
 
 /** Whether the rules let a host's TLS be opened. */
@@ -129,60 +125,34 @@ async function openUp(connect: Connect, gate: Gate): Promise<void> {
 
 /** Shows a leaf for the name the client asks for; the origin is still the one that CONNECT named. */
 async function openTls(connect: Connect, channel: Channel, gate: Gate): Promise<void> {
-  const { socket } = connect;
-  const { deps, lines, enter } = gate;
+  const { socket, caller } = connect;
+  const { deps, lines, enter, sessions, distrust } = gate;
   const { authority, clock } = deps;
   const { host } = channel.address;
+  const onFailed = ({ detail, isRefusal }: HandshakeFailure) => {
+    if (isRefusal) distrust.add(caller, host);
+    deps.emit({ type: 'client_tls_failed', at: clock.now(), host, detail });
+  };
   const tls = new TLSSocket(socket, {
     isServer: true,
     secureContext: authority.contextFor(host),
     SNICallback: (name, done) => done(null, authority.contextFor(canonicalHost(name) ?? host)),
-    ALPNProtocols: ['http/1.1'],
+    ALPNProtocols: ['h2', 'http/1.1', 'http/1.0'],
   });
-  const cancel = clock.after(deps.config().policy.timeouts.connectMs, () => socket.destroy());
-  const failure = await handshake(tls);
-  cancel();
-  if (failure === undefined) {
-    lines.open(tls, socket, channel);
-    enter(tls);
-    return;
+  const { connectMs, sniffMs } = deps.config().policy.timeouts;
+  const failure = await handshake(tls, connectMs, clock);
+  if (failure !== undefined) {
+    socket.destroy();
+    return onFailed(failure);
   }
-  socket.destroy();
-  if (failure.isRefusal) gate.distrust.set(distrustKey(connect.caller, host), true);
-  deps.emit({ type: 'client_tls_failed', at: clock.now(), host, detail: failure.detail });
-}
-
-interface HandshakeFailure {
-  readonly detail: string;
-  /** The client said in a TLS alert that it does not accept the certificate. */
-  readonly isRefusal: boolean;
-}
-
-/** Alerts by which TLS libraries refuse a certificate: 42 to 48 but those about revocation and expiry. */
-const REFUSALS: ReadonlySet<string> = new Set([
-  'ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE',
-  'ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE',
-  'ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN',
-  'ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_UNKNOWN',
-  'ERR_SSL_SSL/TLS_ALERT_UNSUPPORTED_CERTIFICATE',
-  'ERR_SSL_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE',
-  'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA',
-]);
-
-function handshake(tls: TLSSocket): Promise<HandshakeFailure | undefined> {
-  const { promise, resolve } = Promise.withResolvers<HandshakeFailure | undefined>();
-  tls.on('error', (error: Error & { code?: string }) => {
-    const { code = error.name } = error;
-    resolve({ detail: code, isRefusal: REFUSALS.has(code) });
+  const line = lines.open(tls, socket, channel);
+  const until = clock.now() + sniffMs;
+  // Before the line's own listener, which gives it up.
+  tls.prependOnceListener('close', () => {
+    const isUnused = line.latest === undefined && !line.condemned && !gate.isDraining();
+    if (isUnused && clock.now() < until) onFailed(leftUnused);
   });
-  const left = { detail: 'The client closed the connection in the handshake.', isRefusal: false };
-  tls.once('close', () => resolve(left));
-  // The accepted socket may be half open, so an end alone does not close it.
-  tls.once('end', () => resolve(left));
-  tls.once('secure', () => resolve(undefined));
-  return promise;
-}
-
-function distrustKey({ client }: Caller, host: string): string {
-  return `${client.name} ${host}`;
+  const servername = canonicalHost(tls.servername || '');
+  if (tls.alpnProtocol === 'h2') sessions.open(tls, { line, servername });
+  else enter(tls);
 }

@@ -8,8 +8,17 @@ export interface Carried {
   readonly receivedBytes: number;
 }
 
-/** Both ends silent for so long: the peers are gone without a word. It has nothing to do with silence inside a body. */
-const SILENT_MS = 600_000;
+/** What two joined sockets are watched by. */
+export interface Joining {
+  readonly clock: Pick<Clock, 'after' | 'now'>;
+  readonly exchange: Exchange;
+  /**
+   * Both ends silent for so long: the peers are gone without a word. It has nothing to do with silence inside
+   * a body.
+   */
+  readonly silentMs: number;
+}
+
 /** How often the exchange is told that something passes. */
 const TELL_EVERY_MS = 1000;
 
@@ -17,10 +26,7 @@ const TELL_EVERY_MS = 1000;
 export function join(
   near: Duplex,
   far: Duplex,
-  {
-    clock,
-    exchange,
-  }: { readonly clock: Pick<Clock, 'after' | 'now'>; readonly exchange: Exchange },
+  { clock, exchange, silentMs }: Joining,
 ): Promise<Carried> {
   const { promise, resolve } = Promise.withResolvers<Carried>();
   const { lingerMs } = exchange.policy.timeouts;
@@ -44,7 +50,7 @@ export function join(
   const watch = () => {
     cancel();
     seen = progress();
-    cancel = clock.after(halfDone ? lingerMs : SILENT_MS, () => {
+    cancel = clock.after(halfDone ? lingerMs : silentMs, () => {
       if (seen !== progress()) return watch();
       near.destroy();
       far.destroy();

@@ -32,10 +32,14 @@ export interface Line {
   pending: number;
   /** The last of them. */
   latest: { readonly complete: boolean } | undefined;
+  /** The last of those whose answer's head is out. */
+  told: { readonly complete: boolean } | undefined;
   /** Bytes that are no request came behind the last of them: it is answered, and then they are. */
   spoilt: boolean;
   /** Settles when the last of them is done with. */
   turn: Promise<void>;
+  /** Settles when all before the last of them are done with. */
+  before: Promise<void>;
   /** Called when the connection is gone or given up: each ends something that runs on it. */
   readonly running: Set<() => void>;
 }
@@ -62,9 +66,9 @@ export class Lines {
   }
 
   /** Lets requests come out of `inside`, which is the raw socket itself or the TLS on it. */
-  open(inside: Socket, raw: Socket, channel: Channel): void {
+  open(inside: Socket, raw: Socket, channel: Channel): Line & { readonly channel: Channel } {
     if (inside !== raw) inside.on('error', ignore);
-    this.#add(inside, raw, channel);
+    return Object.assign(this.#add(inside, raw, channel), { channel });
   }
 
   /** Counts a connection as a client's from now on; returns how many that client has. */
@@ -115,8 +119,10 @@ export class Lines {
       answering: 0,
       pending: 0,
       latest: undefined,
+      told: undefined,
       spoilt: false,
       turn: Promise.resolve(),
+      before: Promise.resolve(),
       running: new Set(),
     };
     this.#lines.set(socket, line);

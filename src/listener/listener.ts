@@ -2,14 +2,17 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { LimitsConfig } from '../config/config.ts';
-import { type Gate, newDistrust, onConnect } from './intercept.ts';
+import { Distrust } from './distrust.ts';
+import { H2Sessions } from './h2-session.ts';
+import { type Gate, onConnect } from './intercept.ts';
 import { condemn, Lines } from './lines.ts';
+import type { ListenerDeps } from './listener-deps.ts';
 import { type Refusal, tooManyConnections } from './problem.ts';
-import { refusalOf, rejectSocket } from './reject.ts';
-import { type ListenerDeps, serve, type Visit } from './serve.ts';
+import { lingerThenDestroy, refusalOf, rejectSocket } from './reject.ts';
+import { serve, type Turn } from './serve.ts';
 import { mayUpgrade, onUpgrade } from './upgrade.ts';
 
-export type { ListenerDeps } from './serve.ts';
+export type { ListenerDeps } from './listener-deps.ts';
 
 /** The client side: everything that speaks to scrapers. */
 export interface Listener {
@@ -37,13 +40,14 @@ export function createListener(deps: ListenerDeps): Listener {
   const state = { draining: false };
   const isDraining = () => state.draining;
   const enter = (socket: Socket) => server.emit('connection', socket);
-  const gate: Gate = { deps, lines, enter, distrust: newDistrust() };
+  const sessions = new H2Sessions(deps, isDraining);
+  const gate: Gate = { deps, lines, enter, sessions, distrust: new Distrust(), isDraining };
 
   const visit =
-    (expects: Visit['expects']) => (request: IncomingMessage, response: ServerResponse) => {
+    (expects: Turn['expects']) => (request: IncomingMessage, response: ServerResponse) => {
       const line = lines.of(request.socket);
       if (line === undefined) return void request.socket.destroy();
-      void serve({ request, response, line, lines, expects, isDraining }, deps);
+      void serve({ request, response, line, expects, isDraining }, lines, deps);
     };
   // Ahead of the server's own listener: nothing may come from a socket before it has an error listener.
   server.prependListener('connection', (socket) => accept(socket, gate));
@@ -57,7 +61,7 @@ export function createListener(deps: ListenerDeps): Listener {
     void onUpgrade(request, { socket: socket as Socket, head }, gate);
   });
   server.on('clientError', (error, socket) => onClientError(error, socket as Socket, gate));
-  return handleOf(server, { deps, lines, state });
+  return handleOf(server, { ...gate, state });
 }
 
 /** One connection too many is answered before it asks, and nothing it asks is served. */
@@ -109,11 +113,20 @@ function onClientError(error: Error, socket: Socket, { deps, lines }: Gate): voi
   const reject = () => {
     if (line.answering > 0) return void socket.destroy();
     condemn(line);
-    rejectConnection(socket, refusal, deps);
+    if (isInside && line.told === line.latest) endQuietly(socket, deps);
+    else rejectConnection(socket, refusal, deps);
   };
+  const isInside = line.latest?.complete === false;
   // What is wrong here is no part of the requests before it, whose answers are still owed.
-  if (line.pending > 0 && line.latest?.complete === true) void line.turn.then(reject);
+  if (line.pending > 1 && isInside) void line.before.then(reject);
+  else if (line.pending > 0 && !isInside) void line.turn.then(reject);
   else reject();
+}
+
+/** A request that broke off behind its answer gets no second one. */
+function endQuietly(socket: Socket, { config, clock }: ListenerDeps): void {
+  socket.end();
+  lingerThenDestroy(socket, { clock, lingerMs: config().policy.timeouts.lingerMs });
 }
 
 function rejectConnection(socket: Socket, refusal: Refusal, deps: ListenerDeps): void {
@@ -125,7 +138,7 @@ function rejectConnection(socket: Socket, refusal: Refusal, deps: ListenerDeps):
 
 function handleOf(
   server: Server,
-  { deps, lines, state }: { deps: ListenerDeps; lines: Lines; state: { draining: boolean } },
+  { deps, lines, sessions, state }: Gate & { state: { draining: boolean } },
 ): Listener {
   const address = () => {
     const bound = server.address() as AddressInfo | null;
@@ -133,6 +146,7 @@ function handleOf(
   };
   const stopAccepting = () => {
     state.draining = true;
+    sessions.drain();
     if (server.listening) server.close();
   };
   return {

@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../clock.ts';
 import type { Policy } from '../core/policy.ts';
-import type { Exchange, RequestBody, Target } from '../exchange/ports.ts';
+import type { Exchange, RequestBody, Target, Wording } from '../exchange/ports.ts';
 import type { Caller } from './lines.ts';
 
 /** What an exchange is made from. */
@@ -9,11 +9,14 @@ export interface Parts {
   readonly target: Target;
   readonly method: string;
   readonly rawHeaders: readonly string[];
+  readonly wording?: Wording | undefined;
   readonly body: RequestBody;
   /** The rules as configured; the client's wishes are applied over them. */
   readonly policy: Policy;
   readonly lane: string | undefined;
   readonly signal: AbortSignal;
+  readonly overH2?: boolean;
+  readonly inform?: Exchange['inform'];
 }
 
 /** Makes an exchange that begins now. Sessions are bound to the client, so that nobody can join another's. */
@@ -35,6 +38,7 @@ export function newExchange(
     target: parts.target,
     method: parts.method,
     rawHeaders: parts.rawHeaders,
+    wording: parts.wording,
     body: parts.body,
     policy,
     lane: parts.lane,
@@ -42,6 +46,8 @@ export function newExchange(
     country: directives.country,
     expectText: directives.expectText,
     retry: directives.retry ?? 'on',
+    overH2: parts.overH2 ?? false,
+    ...(parts.inform !== undefined && { inform: parts.inform }),
     startedAt: now,
     deadline: now + policy.patienceMs,
     signal: parts.signal,

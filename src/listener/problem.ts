@@ -74,6 +74,47 @@ export function brokenRequest(detail: string): Refusal {
   return { ...badRequest(detail), closes: true };
 }
 
+/** The preface of HTTP/2 where a request to the proxy belongs. */
+export const http2Unwrapped: Refusal = brokenRequest(
+  'This proxy is asked by HTTP/1.1; HTTP/2 is spoken inside its tunnels only.',
+);
+
+/** The head is longer than it may be. */
+export function headerOverflow(headerBytes: number): Refusal {
+  return {
+    status: 431,
+    reason: 'header_overflow',
+    token: 'http_request_error',
+    detail: `The request line and header fields are longer than limits.header_bytes (${headerBytes}).`,
+    closes: true,
+  };
+}
+
+/** A request that came over the connection for another host (RFC 9110 section 15.5.20). */
+export const misdirected: Refusal = {
+  status: 421,
+  reason: 'misdirected',
+  token: 'http_request_error',
+  detail: 'The tunnel was opened for another host than this request names.',
+};
+
+/** A 101 that does not answer the handshake it was sent (RFC 6455 section 4.1). */
+export const badHandshake: Refusal = {
+  status: 502,
+  reason: 'malformed_reply',
+  token: 'http_protocol_error',
+  detail: 'The site took the WebSocket handshake with a key that does not fit.',
+  receivedStatus: 101,
+};
+
+/** A protocol over an HTTP/2 stream that is not helped on here (RFC 9220 section 3). */
+export const unknownProtocol: Refusal = {
+  status: 501,
+  reason: 'unknown_protocol',
+  token: 'http_request_error',
+  detail: 'The only protocol that a CONNECT with :protocol gets here is websocket.',
+};
+
 /** No credentials, or wrong ones. */
 export function loginNeeded(detail: string): Refusal {
   return {

@@ -3,7 +3,8 @@ import type { Config } from '../config/config.ts';
 import { fieldValue, fieldValues, type RawHeaders } from '../core/fields.ts';
 import { type Directives, readHeaders, unknownProfile } from '../exchange/directives.ts';
 import { requestHeaders } from '../exchange/headers.ts';
-import type { Target } from '../exchange/ports.ts';
+import type { Target, Wording } from '../exchange/ports.ts';
+import { wordingOf } from '../exchange/wording.ts';
 import { identify } from './access.ts';
 import type { Caller, Line } from './lines.ts';
 import { badRequest, brokenRequest, loginNeeded, type Refusal } from './problem.ts';
@@ -15,6 +16,7 @@ export interface Asked {
   readonly target: Target;
   readonly method: string;
   readonly rawHeaders: readonly string[];
+  readonly wording: Wording;
   /** The Content-Length; undefined when chunked; 0 when there is no body. */
   readonly bodyLength: number | undefined;
 }
@@ -39,13 +41,15 @@ export function readRequest(request: IncomingMessage, line: Line, config: Config
     : outside(url, method);
   // Whoever wrote such a request line may mean something else by what is behind it, too.
   if (parsed.kind === 'bad') return refused(brokenRequest(parsed.detail));
+  const rawHeaders = forwarded(raw, url, parsed);
   return {
     kind: 'ok',
     value: {
       caller: caller.value,
       target: parsed.target,
       method,
-      rawHeaders: forwarded(raw, url, parsed),
+      rawHeaders,
+      wording: wordingOf(raw, rawHeaders),
       bodyLength: bodyLength(raw),
     },
   };
@@ -121,6 +125,7 @@ function peerOf(line: Line): string {
   return (line.raw.remoteAddress ?? 'unknown').replace(/^::ffff:(?=\d+\.)/, '');
 }
 
-function refused(refusal: Refusal): { readonly kind: 'refused'; readonly refusal: Refusal } {
+/** A reading that ends in a reply of our own. */
+export function refused(refusal: Refusal): { readonly kind: 'refused'; readonly refusal: Refusal } {
   return { kind: 'refused', refusal };
 }

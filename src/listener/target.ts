@@ -65,9 +65,14 @@ export function tunnelTarget(address: HostPort): Target {
   return targetOf(address.port === DEFAULT_PORTS.http ? 'http' : 'https', address, '');
 }
 
+/** Reads a `Host` or `:authority` value. */
+export function parseAuthority(text: string, scheme: Target['scheme']): HostPort | undefined {
+  return parseHostPort(text, DEFAULT_PORTS[scheme]);
+}
+
 /** Whether a `Host` value names the same authority, however it is spelled. */
 export function namesTarget(host: string, target: Target): boolean {
-  const address = parseHostPort(host.trim(), DEFAULT_PORTS[target.scheme]);
+  const address = parseAuthority(host.trim(), target.scheme);
   return address?.host === target.host && address.port === target.port;
 }
 

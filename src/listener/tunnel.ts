@@ -4,10 +4,10 @@ import type { Exchange } from '../exchange/ports.ts';
 import { conclusionOf, refusalFrom } from './deliver.ts';
 import { type Carried, join } from './join.ts';
 import type { Caller } from './lines.ts';
+import type { ListenerDeps } from './listener-deps.ts';
 import { newExchange } from './new-exchange.ts';
 import { internalError, type Refusal } from './problem.ts';
 import { rejectSocket } from './reject.ts';
-import type { ListenerDeps } from './serve.ts';
 import { type HostPort, tunnelTarget } from './target.ts';
 
 /** A CONNECT that is passed through unopened. */
@@ -112,7 +112,8 @@ async function dialAndJoin(
   }
   flight.sendTo(far);
   flight.forget();
-  const carried = await join(socket, far, { clock, exchange });
+  const silentMs = deps.config().limits.tunnelIdleMs;
+  const carried = await join(socket, far, { clock, exchange, silentMs });
   finish(200, { ...carried, sentBytes: carried.sentBytes + flight.sentBytes });
 }
 

@@ -1,25 +1,21 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { Readable } from 'node:stream';
-import type { Delivery, Exchange, RequestBody } from '../exchange/ports.ts';
+import type { Delivery, Exchange } from '../exchange/ports.ts';
 import { asksForSwitch, type Switched, switchingHeaders } from '../exchange/upgrade.ts';
 import { type Answered, deliver, type Recipient, stallMsUnder } from './deliver.ts';
 import type { Gate } from './intercept.ts';
-import { join } from './join.ts';
+import { informing } from './interim.ts';
+import { type Joining, join } from './join.ts';
 import type { Line } from './lines.ts';
 import { newExchange } from './new-exchange.ts';
-import { internalError, tooManyConnections, tooManyTunnels } from './problem.ts';
+import { noBody } from './no-body.ts';
+import type { Outlet } from './outlet.ts';
+import { outletH1 } from './outlet-h1.ts';
+import { internalError, type Refusal, tooManyConnections, tooManyTunnels } from './problem.ts';
 import { lingerThenDestroy } from './reject.ts';
 import { type Asked, readRequest } from './request.ts';
-import { turnAway } from './serve.ts';
-
-const NO_BODY: RequestBody = {
-  length: 0,
-  present: false,
-  replayable: true,
-  open: () => Readable.from([]),
-  rawTrailers: [],
-};
+import { visitOf } from './serve.ts';
+import { turnAway } from './visit.ts';
 
 /**
  * Whether a request's wish for another protocol is heard. If not, it is served without (RFC 9110 section 7.8):
@@ -103,7 +99,7 @@ async function serveWish(wish: Wish, gate: Gate): Promise<void> {
 }
 
 function exchangeFor(
-  { request }: Wish,
+  wish: Wish,
   asked: Asked,
   { deps, signal }: { readonly deps: Gate['deps']; readonly signal: AbortSignal },
 ): Exchange {
@@ -115,8 +111,9 @@ function exchangeFor(
     client: asked.caller.client.name,
     profile: asked.caller.directives.profile,
   });
-  const rawHeaders = switchingHeaders(request.rawHeaders, asked.rawHeaders);
-  return newExchange({ ...asked, rawHeaders, body: NO_BODY, policy, lane, signal }, deps);
+  const rawHeaders = switchingHeaders(wish.request.rawHeaders, asked.rawHeaders);
+  const inform = informing(outletOf(wish));
+  return newExchange({ ...asked, rawHeaders, body: noBody, policy, lane, signal, inform }, deps);
 }
 
 async function conduct(
@@ -140,7 +137,8 @@ async function conduct(
   } else {
     settled();
     answered = 101;
-    carried = await carry(wish, switched, { exchange, clock });
+    const silentMs = deps.config().limits.tunnelIdleMs;
+    carried = await carry(wish, switched, { exchange, clock, silentMs });
   }
   emit({ type: 'exchange_finished', at: clock.now(), exchange, delivery, answered, ...carried });
 }
@@ -149,50 +147,45 @@ async function conduct(
 async function carry(
   { response, socket, head }: Wish,
   switched: Switched,
-  { exchange, clock }: { readonly exchange: Exchange; readonly clock: Gate['deps']['clock'] },
+  { exchange, clock, silentMs }: Joining,
 ) {
   const far = switched.socket;
   response.detachSocket(socket);
   socket.write(switched.head);
   if (switched.rest.length > 0) far.unshift(switched.rest);
   if (head.length > 0) far.write(head);
-  const carried = await join(socket, far, { clock, exchange });
+  const carried = await join(socket, far, { clock, exchange, silentMs });
   return { ...carried, sentBytes: carried.sentBytes + head.length };
 }
 
+const outletOf = ({ request, response, line }: Wish): Outlet =>
+  outletH1(request, response, () => line.raw.resetAndDestroy());
+
 function reply(
-  { response, line }: Wish,
+  wish: Wish,
   exchange: Exchange,
   { delivery, asked, deps }: { delivery: Delivery; asked: Asked; deps: Gate['deps'] },
 ): Promise<Answered> {
   const { session } = asked.caller.directives;
   const recipient: Recipient = {
-    response,
+    outlet: outletOf(wish),
     clock: deps.clock,
     stallMs: stallMsUnder(exchange.policy),
     sessionId: session,
     sessionState: session === undefined ? undefined : deps.sessionState(exchange),
     onHead: () => {},
     beforeEnd: async () => {},
-    cutOff: () => line.raw.resetAndDestroy(),
   };
   return deliver(delivery, exchange, recipient);
 }
 
 async function refuseWish(
   { request, response, line }: Wish,
-  refusal: Parameters<typeof turnAway>[1],
-  { deps, lines }: Gate,
+  refusal: Refusal,
+  { deps }: Gate,
 ): Promise<void> {
-  const visit = {
-    request,
-    response,
-    line,
-    lines,
-    expects: 'nothing',
-    isDraining: () => true,
-  } as const;
-  await turnAway(visit, refusal, deps);
+  const turn = { request, response, line, expects: 'nothing', isDraining: () => true } as const;
+  await turnAway(visitOf(turn, deps.clock), refusal, deps);
 }
 
 /** An ordinary reply on a socket that the HTTP server has let go; it is the last one there. */

@@ -103,7 +103,8 @@ export class Sessions {
   /** The client's own end: the id may begin anew at once. */
   finish(id: string): boolean {
     const held = this.#active.get(id);
-    if (!held) return false;
+    // One that ran out unseen has ended already, and stays refused.
+    if (!held || this.at(id)?.state !== 'active') return false;
     const now = this.#clock.now();
     this.#end(id, held, { state: 'expired', life: held.session.life, untilAt: now });
     return true;

@@ -18,6 +18,7 @@ export type Calls = Pick<
   | 'close'
   | 'drop'
   | 'sweep'
+  | 'giveBack'
 > &
   Pick<SqliteState, 'save' | 'load' | 'put' | 'delete' | 'entries'>;
 
@@ -76,6 +77,8 @@ export function perform(call: Call, letters: SqliteLetters, state: SqliteState):
       return letters.drop(...call.args);
     case 'sweep':
       return letters.sweep(...call.args);
+    case 'giveBack':
+      return letters.giveBack();
     case 'save':
       return state.save(...call.args);
     case 'load':

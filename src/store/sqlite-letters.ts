@@ -11,9 +11,9 @@ import type { LetterCount, LetterQuery, Parked } from './store.ts';
 const DUE_WINDOW = 1000;
 const HOSTS_LOOKED_AT = 1000;
 /** Letters removed in one go: each go is one transaction, and others wait for it. */
-export const REMOVED_AT_ONCE = 500;
-/** Pages (4 KiB) given back to the disk after each such go. */
-const PAGES_GIVEN_BACK = 1000;
+export const REMOVED_AT_ONCE = 200;
+/** Pages (4 KiB) given back to the disk in one go. */
+const PAGES_GIVEN_BACK = 500;
 
 interface Row {
   readonly n: number;
@@ -136,9 +136,7 @@ export class SqliteLetters {
 
   drop(ids: readonly string[]): number {
     const remove = this.#sql('DELETE FROM letters WHERE id = ?');
-    const removed = ids.reduce((sum, id) => sum + Number(remove.run(id).changes), 0);
-    this.#giveBack();
-    return removed;
+    return ids.reduce((sum, id) => sum + Number(remove.run(id).changes), 0);
   }
 
   /** At most `REMOVED_AT_ONCE`: fewer means that there are no more. */
@@ -148,8 +146,14 @@ export class SqliteLetters {
          SELECT n FROM letters INDEXED BY letters_kept
          WHERE keep_until <= ? AND state <> 'redriving' ORDER BY keep_until LIMIT ${REMOVED_AT_ONCE})`,
     ).run(now);
-    this.#giveBack();
     return Number(changes);
+  }
+
+  /** Gives some of the file's unused room back to the disk. How many pages of it are left. */
+  giveBack(): number {
+    this.#sql(`PRAGMA incremental_vacuum(${PAGES_GIVEN_BACK})`).all();
+    const { freelist_count: left } = this.#sql('PRAGMA freelist_count').get() ?? {};
+    return Number(left);
   }
 
   /** Steps from host to host through the index, on from where the last call ended, and round once at most. */
@@ -219,10 +223,6 @@ export class SqliteLetters {
   #blobOf(table: 'bodies' | 'responses', n: number): Uint8Array {
     const row = this.#sql(`SELECT body FROM ${table} WHERE n = ?`).get(n);
     return (row as { body: Uint8Array } | undefined)?.body ?? new Uint8Array();
-  }
-
-  #giveBack(): void {
-    this.#sql(`PRAGMA incremental_vacuum(${PAGES_GIVEN_BACK})`).all();
   }
 
   #sql(text: string): StatementSync {

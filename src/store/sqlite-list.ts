@@ -24,7 +24,7 @@ export function listQuery(query: LetterQuery): ListQuery {
     conditions.push(['(parked_at, id) < (?, ?)', parkedAt, id]);
   }
   // Named, because without statistics the planner takes an index whose rows must each be looked up.
-  const index = query.lane === undefined ? 'letters_newest' : 'letters_of_lane';
+  const index = indexFor(query);
   const where = conditions.map(([sql]) => sql).join(' AND ') || '1';
   return {
     sql: `SELECT detail FROM letters WHERE n IN (
@@ -34,4 +34,9 @@ export function listQuery(query: LetterQuery): ListQuery {
     values: [...conditions.flatMap(([, ...values]) => values), limit + 1],
     limit,
   };
+}
+
+function indexFor({ session, lane }: LetterQuery): string {
+  if (session !== undefined) return 'letters_of_session';
+  return lane === undefined ? 'letters_newest' : 'letters_of_lane';
 }

@@ -29,6 +29,8 @@ export const MIGRATIONS: readonly string[] = [
   -- Whatever is filtered by, no row is read that is not shown: a million letters are looked through in these alone.
   CREATE INDEX letters_newest ON letters (parked_at, id, state, lane, host, reason, session);
   CREATE INDEX letters_of_lane ON letters (lane, parked_at, id, state, host, reason, session);
+  CREATE INDEX letters_of_session ON letters (session, parked_at, id, state, lane, host, reason)
+    WHERE session IS NOT NULL;
   CREATE INDEX letters_due ON letters (due_at, host, id) WHERE state = 'parked';
   CREATE INDEX letters_due_of_host ON letters (host, due_at, id) WHERE state = 'parked';
   CREATE INDEX letters_redriving ON letters (n) WHERE state = 'redriving';

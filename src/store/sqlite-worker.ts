@@ -9,8 +9,9 @@ import { asStoreError } from './sqlite-errors.ts';
 import type { FileTerms } from './sqlite-file.ts';
 import { GroupCommit } from './sqlite-group.ts';
 
-// One commit for all that is waiting, up to these: the first in a group must not wait for long.
-const CALLS_AT_ONCE = 256;
+// One commit for all that is waiting, up to these: the first of a group must not wait for long, and the answers of a
+// group reach the proxy's thread at once, which then does all that waited for them in one go.
+const CALLS_AT_ONCE = 64;
 const BYTES_AT_ONCE = 4 * 1024 * 1024;
 
 /** The database's own thread: the disk may be slow, the proxy's thread may not. */

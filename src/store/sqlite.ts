@@ -53,13 +53,21 @@ function lettersOver(client: SqliteClient): Letters {
     claim: (id, at) => client.call('claim', id, at),
     settle: (id, outcome) => client.call('settle', id, ownSettlement(outcome)),
     close: (key, at) => client.call('close', key, at),
-    drop: (ids) => inPortions(ids, (portion) => client.call('drop', portion)),
-    async sweep(now) {
-      for (let swept = 0; ; ) {
-        const removed = await client.call('sweep', now);
-        swept += removed;
-        if (removed < REMOVED_AT_ONCE) return swept;
+    async drop(ids) {
+      let dropped = 0;
+      for (let at = 0; at < ids.length; at += REMOVED_AT_ONCE) {
+        dropped += await client.call('drop', ids.slice(at, at + REMOVED_AT_ONCE));
       }
+      if (dropped > 0) await giveBack(client);
+      return dropped;
+    },
+    async sweep(now) {
+      let swept = 0;
+      for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; swept += removed) {
+        removed = await client.call('sweep', now);
+      }
+      if (swept > 0) await giveBack(client);
+      return swept;
     },
   };
 }
@@ -91,15 +99,17 @@ function rowsOver(client: SqliteClient, name: string): Rows {
   };
 }
 
-async function inPortions(
-  ids: readonly string[],
-  remove: (portion: readonly string[]) => Promise<number>,
-): Promise<number> {
-  let removed = 0;
-  for (let at = 0; at < ids.length; at += REMOVED_AT_ONCE) {
-    removed += await remove(ids.slice(at, at + REMOVED_AT_ONCE));
+/** Shrinks the file in small steps: what others ask meanwhile comes in between. */
+async function giveBack(client: SqliteClient): Promise<void> {
+  try {
+    let before = Number.POSITIVE_INFINITY;
+    for (let left = await client.call('giveBack'); left > 0 && left < before; ) {
+      before = left;
+      left = await client.call('giveBack');
+    }
+  } catch {
+    // The letters are gone, which was asked for; what the file could not do, the next write tells.
   }
-  return removed;
 }
 
 function ownSettlement(outcome: Settlement): Settlement {

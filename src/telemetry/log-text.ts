@@ -6,17 +6,31 @@ const USER_INFO = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#]{0,400}@/gi;
 const QUERY = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s?#]{0,2000})[?#][^\s"']*/gi;
 const LONGEST_TEXT = 1000;
 
+// Lines are made from named facts only, so these never occur; the list is the second fence. It stands here, where
+// every field is looked at anyway: pino's own redaction takes four times as long as the rest of a line.
+const SECRETS: ReadonlySet<string> = new Set([
+  'authorization',
+  'cookie',
+  'password',
+  'proxy-authorization',
+  'proxyauthorization',
+  'rawheaders',
+  'set-cookie',
+  'username',
+  'way',
+]);
+
 /** Makes text safe to log: no user info or query in URLs, no control characters, bounded length. */
 export function cleanText(text: string): string {
   const bounded = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
   return bounded.replace(UNSAFE, escaped).replace(USER_INFO, '$1***@').replace(QUERY, '$1?…');
 }
 
-/** `cleanText` for every text inside a value; keys without a value are left out. */
+/** `cleanText` for every text inside a value; keys without a value, and those of secrets, are left out. */
 export function cleanFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const clean: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(fields)) {
-    if (value === undefined) continue;
+    if (value === undefined || SECRETS.has(key.toLowerCase())) continue;
     if (typeof value === 'string') clean[key] = cleanText(value);
     else if (isRecord(value)) clean[key] = cleanFields(value);
     else clean[key] = value;

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
-import { join } from 'node:path';
-import { before, test } from 'node:test';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { scratch, started } from '../support/forbear-process.ts';
+import { started } from '../support/forbear-process.ts';
 import { program } from '../support/programs.ts';
 import { until } from '../support/raw-server.ts';
 import {
@@ -15,67 +14,24 @@ import {
   RETRY_AFTER_S,
   type TestOrigin,
 } from '../support/test-origin.ts';
-import {
-  client,
-  type Line,
-  OTHER_HOST,
-  PLAIN_HOST,
-  runClient,
-  SECURE_HOST,
-  startRig,
-} from './rig.ts';
+import { CLIENTS } from './client-list.ts';
+import { type Line, OTHER_HOST, PLAIN_HOST, runClient, SECURE_HOST, startRig } from './rig.ts';
 
 const LIMIT = { timeout: 90_000 };
 /** What was under way when the site said to slow down may still arrive. */
 const UNDER_WAY_MS = 200;
 
 const execFileAsync = promisify(execFile);
-const goClient = join(scratch, 'go-client');
-// Debian's Python has Debian's packages; another one may come first on PATH.
-const python = (script: string) => [program('python3', ['/usr/bin']), client(script)];
-const node = (script: string) => [process.execPath, client(script)];
-const shell = (script: string, needs: string) => {
-  program(needs);
-  return ['sh', client(script)];
-};
-
-const CLIENTS: readonly (readonly [name: string, command: () => readonly string[]])[] = [
-  ['curl', () => shell('curl.sh', 'curl')],
-  ['wget', () => shell('wget.sh', 'wget')],
-  ["Python's requests", () => python('with_requests.py')],
-  ["Python's urllib", () => python('with_urllib.py')],
-  ["Python's urllib with the strict checks of 3.13", () => python('with_urllib_strict.py')],
-  ["Python's httpx", () => python('with_httpx.py')],
-  ["Python's aiohttp, all at once", () => python('with_aiohttp.py')],
-  ['Scrapy, all at once', () => python('with_scrapy.py')],
-  ["Node's fetch, all at once", () => node('with-fetch.js')],
-  ['undici', () => node('with-undici.js')],
-  ['the newest axios', () => node('with-axios.js')],
-  ['an axios that sends https URLs to the proxy', () => node('with-old-axios.js')],
-  ['got, all at once', () => node('with-got.js')],
-  ["Go's net/http, all at once", () => [goClient]],
-];
-
-before(() => {
-  const env = {
-    ...process.env,
-    GOCACHE: join(scratch, 'go-cache'),
-    GOPATH: join(scratch, 'go'),
-    GOFLAGS: '-mod=mod',
-    CGO_ENABLED: '0',
-  };
-  execFileSync(program('go'), ['build', '-o', goClient, client('main.go')], { env });
-});
 
 const PATHS = Object.keys(ANSWERS);
 const URLS = [`http://${PLAIN_HOST}`, `https://${SECURE_HOST}`].flatMap((site) =>
   PATHS.map((path) => site + path),
 );
 
-for (const [name, command] of CLIENTS) {
+for (const { name, flags = [], command } of CLIENTS) {
   test(`${name} gets every page of a site in trouble`, LIMIT, async (t) => {
     const { origin, config } = await startRig(t);
-    const lines = await runClient(t, config, [...command(), ...URLS]);
+    const lines = await runClient(t, config, [...command(), ...URLS], { flags });
     assert.deepEqual(byUrl(lines), byUrl(URLS.map(rightLine)));
     for (const url of URLS) assertAnswers(origin, url);
     for (const hit of origin.hits) assertNothingOfOurs(hit);

@@ -38,22 +38,26 @@ export interface Rig {
   readonly config: string;
 }
 
-export async function startRig(t: TestContext): Promise<Rig> {
+export async function startRig(t: TestContext, settings: readonly string[] = []): Promise<Rig> {
   const origin = await startOrigin(t, siteCa());
   const { httpPort, httpsPort } = origin;
   const names = { [PLAIN_HOST]: httpPort, [OTHER_HOST]: httpPort, [SECURE_HOST]: httpsPort };
   const exits = await Promise.all(EXITS.map((exit) => startExit(t, { exit, names })));
   const routes = exits.map(({ url }) => url).join(', ');
-  return { origin, exits, config: writeConfig([`{ name: exits, routes: [${routes}] }`]) };
+  return { origin, exits, config: writeConfig([`{ name: exits, routes: [${routes}] }`], settings) };
 }
 
-/** Writes a configuration with these upstreams; the backoff is short, everything else as it comes. */
-export function writeConfig(upstreams: readonly string[]): string {
+/** Writes a configuration with these upstreams; the backoff is short, everything else as it comes or as `settings` say. */
+export function writeConfig(
+  upstreams: readonly string[],
+  settings: readonly string[] = [],
+): string {
   const file = join(mkdtempSync(join(scratch, 'config-')), 'proxy.config.yaml');
   const lines = [
     'listen: 127.0.0.1:0',
     `tls: { extra_ca: [${siteCa().caFile}] }`,
     'policy: { backoff: { base: 50ms } }',
+    ...settings,
     'upstreams:',
     ...upstreams.map((upstream) => `  - ${upstream}`),
   ];
@@ -75,14 +79,13 @@ export async function runClient(
   command: readonly string[],
   o: { readonly flags?: readonly string[]; readonly env?: Record<string, string> } = {},
 ): Promise<readonly Line[]> {
-  const args = ['run', '--config', config, ...(o.flags ?? []), '--', ...command];
-  const { closed, printed } = spawnForbear(t, args, o.env);
-  const ending = await closed;
-  assert.deepEqual(ending, [0, null], printed.text);
-  return printed.text
-    .split('\n')
-    .filter((line) => line.startsWith('{"url"'))
-    .map((line) => JSON.parse(line));
+  return linesOf(await runCommand(t, config, command, o));
+}
+
+/** The lines of a client's report, whatever else it printed. */
+export function linesOf<T extends { readonly url: string } = Line>(text: string): readonly T[] {
+  const lines = text.split('\n').filter((line) => line.startsWith('{"url"'));
+  return lines.map((line) => JSON.parse(line) as T);
 }
 
 /** A reply as curl shows it. */
@@ -110,4 +113,17 @@ export async function ask(t: TestContext, config: string, url: string): Promise<
     body: text.slice(end + 4),
     field: (name) => new RegExp(`^${name}: *(.*)$`, 'im').exec(head)?.[1]?.trim() ?? '',
   };
+}
+
+/** Runs a command by `forbear run`, which must end well, and gives all that it printed. */
+export async function runCommand(
+  t: TestContext,
+  config: string,
+  command: readonly string[],
+  o: { readonly flags?: readonly string[]; readonly env?: Record<string, string> } = {},
+): Promise<string> {
+  const args = ['run', '--config', config, ...(o.flags ?? []), '--', ...command];
+  const { closed, printed } = spawnForbear(t, args, o.env);
+  assert.deepEqual(await closed, [0, null], printed.text);
+  return printed.text;
 }

@@ -3,9 +3,11 @@ import type { TestContext } from 'node:test';
 import { createAttempts } from '../../src/attempt/attempt.ts';
 import type { Resolve } from '../../src/attempt/dial.ts';
 import { createGuard, type Guard } from '../../src/attempt/guard.ts';
+import type { ReplyTerms } from '../../src/attempt/send.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import type { PolicyPatch, TlsConfig } from '../../src/config/config.ts';
 import type { FailureReply, ResponseReply } from '../../src/core/verdict.ts';
+import { createHeldMemory } from '../../src/exchange/held-memory.ts';
 import type { Exchange, ProxyWay, Received, RequestBody, Route } from '../../src/exchange/ports.ts';
 import { root } from './certificates.ts';
 import { policyWith } from './policy.ts';
@@ -14,10 +16,21 @@ import { type RawServer, until } from './raw-server.ts';
 /** Attempts that trust the test root, may reach loopback, and are closed when the test ends. */
 export function attemptsFor(
   t: TestContext,
-  o: { clock?: Clock; guard?: Guard; resolve?: Resolve; tls?: Partial<TlsConfig> } = {},
+  o: {
+    clock?: Clock;
+    guard?: Guard;
+    resolve?: Resolve;
+    tls?: Partial<TlsConfig>;
+    replyTerms?: Partial<ReplyTerms>;
+  } = {},
 ) {
   const attempts = createAttempts({
     clock: o.clock ?? systemClock,
+    replyTerms: {
+      memory: createHeldMemory(() => Number.POSITIVE_INFINITY),
+      maxHeadBytes: 64 * 1024,
+      ...o.replyTerms,
+    },
     tls: { extraCa: [root], insecureHosts: [], clientCerts: [], ...o.tls },
     guard: o.guard ?? createGuard({ allowPrivate: true, ownAddresses: () => [] }),
     resolve: o.resolve ?? (() => Promise.resolve([{ address: '127.0.0.1', family: 4 }])),

@@ -72,7 +72,7 @@ test('TLS inside a tunnel is opened: requests go to the host of the CONNECT, Hos
   const socket = await tunnel(rig, 'O.test.:8443', 'Forbear-Session: s9', 'Forbear-Country: de');
   const inner = await secure(rig, socket, {
     servername: 'o.test',
-    ALPNProtocols: ['h2', 'http/1.1'],
+    ALPNProtocols: ['http/1.1'],
   });
   assert.equal(inner.alpnProtocol, 'http/1.1');
   assert.equal(inner.getPeerCertificate().subjectaltname, 'DNS:o.test');
@@ -140,14 +140,14 @@ test('the leaf is for the name that the client asks for, else for the host of th
   await rig.stop();
 });
 
-test('a client that offers h2 only is told so by TLS, and nothing is run', async () => {
+test('a client that offers no protocol of HTTP is told so by TLS, and nothing is run', async () => {
   const rig = await startRig();
   const socket = await tunnel(rig, 'o.test:443');
   const inner = tls.connect({
     socket,
     ca: rig.authority.caPem,
     servername: 'o.test',
-    ALPNProtocols: ['h2'],
+    ALPNProtocols: ['acme-tls/1'],
   });
   const [error] = (await once(inner, 'error')) as [NodeJS.ErrnoException];
   assert.match(error.code ?? '', /NO_APPLICATION_PROTOCOL/);

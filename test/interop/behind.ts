@@ -1,0 +1,31 @@
+import type { TestContext } from 'node:test';
+import { started } from '../support/forbear-process.ts';
+import { REAL_PROXIES, resolverOf, startRealProxy } from './real-proxies.ts';
+import { PLAIN_HOST, SECURE_HOST, writeConfig } from './rig.ts';
+
+/** The upstreams that everything must work with. */
+export const WAYS: readonly string[] = ['direct', ...REAL_PROXIES.map(({ name }) => name)];
+
+/** A running proxy, and how `forbear run` finds it. */
+export interface Behind {
+  readonly config: string;
+  readonly env: { readonly FORBEAR_HOME: string };
+}
+
+/** Starts a proxy behind such an upstream. The names of the site are known there, and nowhere else. */
+export async function startBehind(
+  t: TestContext,
+  way: string,
+  settings: readonly string[] = [],
+): Promise<Behind> {
+  const names = [PLAIN_HOST, SECURE_HOST];
+  const proxy = REAL_PROXIES.find(({ name }) => name === way);
+  const upstream =
+    proxy === undefined
+      ? '{ name: direct }'
+      : `{ name: ${way}, routes: ["${(await startRealProxy(t, proxy, names))()}"] }`;
+  const config = writeConfig([upstream], settings);
+  const resolver = proxy === undefined ? resolverOf(names) : {};
+  const { home } = await started(t, ['--config', config], resolver);
+  return { config, env: { FORBEAR_HOME: home } };
+}
