@@ -133,6 +133,15 @@ const UNPROCESSED: ReadonlySet<string> = new Set<OwnCode>([
   'FORBEAR_CALM_REFUSED',
 ]);
 
+/** Whether the parser found bytes that are no HTTP; that they end too early is another matter. */
+export function isMalformed(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    error.name === 'HTTPParserError' &&
+    codeOf(error) !== 'HPE_INVALID_EOF_STATE'
+  );
+}
+
 /** The error's own words, with its code in front, for logs only. */
 export function detailOf(error: unknown): string {
   const code = codeOf(error);

@@ -41,10 +41,10 @@ const DRAIN_MS = 1000;
  */
 export class Incoming {
   readonly readable: Readable;
-  readonly closed: Promise<void>;
+  readonly #closing = Promise.withResolvers<void>();
+  readonly closed = this.#closing.promise;
   readonly rawTrailers: string[] = [];
   readonly #o: IncomingOptions;
-  readonly #close: () => void;
   readonly #silence: Silence;
   readonly #onAbort = () => this.#lose(abortion());
   #mode: 'holding' | 'flowing' | 'keeping' | 'draining' | 'lost' = 'holding';
@@ -65,9 +65,6 @@ export class Incoming {
   constructor(o: IncomingOptions) {
     this.#o = o;
     this.#queue = new ChunkQueue(o.memory);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.closed = promise;
-    this.#close = resolve;
     this.readable = new Readable({
       highWaterMark: READ_AHEAD_BYTES,
       read: () => this.#onRead(),
@@ -92,6 +89,11 @@ export class Incoming {
     return this.#received;
   }
 
+  /** Why the wire broke, if it did. */
+  get error(): Error | undefined {
+    return this.#error;
+  }
+
   get deliverable(): boolean {
     return this.#mode !== 'lost' && this.#mode !== 'draining';
   }
@@ -108,10 +110,7 @@ export class Incoming {
     }
     this.#codingEnd?.write(chunk);
     this.#queue.push(chunk);
-    if (this.#mode === 'keeping' && !this.#queue.hasRoom(0, this.#o.keepBytes)) {
-      this.#lose(new CodedError('FORBEAR_CLOSED', 'the body is too long to be kept'));
-      return;
-    }
+    if (this.#mode === 'keeping' && !this.#queue.hasRoom(0, this.#o.keepBytes)) this.#loseLong();
     this.#onProgress();
     this.#pump();
   }
@@ -174,12 +173,8 @@ export class Incoming {
   /** Frees the wire soon: the rest is read into memory, if it is small and comes within the linger time. */
   keep(): void {
     if (this.#wire !== 'open' || this.#mode === 'draining' || this.#mode === 'lost') return;
-    const tooLong = new CodedError('FORBEAR_CLOSED', 'the body is too long to be kept');
     const moreBytes = Math.max((this.#o.length ?? 0) - this.#received, 0);
-    if (!this.#queue.hasRoom(moreBytes, this.#o.keepBytes)) {
-      this.#lose(tooLong);
-      return;
-    }
+    if (!this.#queue.hasRoom(moreBytes, this.#o.keepBytes)) return void this.#loseLong();
     this.#mode = 'keeping';
     const tooSlow = new CodedError('FORBEAR_TIMEOUT', 'the rest of the body did not come in time');
     this.#cancelMode = this.#o.clock.after(this.#o.lingerMs, () => this.#lose(tooSlow));
@@ -226,7 +221,7 @@ export class Incoming {
     this.#o.signal.removeEventListener('abort', this.#onAbort);
     this.#onProgress();
     this.#pump();
-    this.#close();
+    this.#closing.resolve();
   }
 
   #onRead(): void {
@@ -279,6 +274,10 @@ export class Incoming {
     const error = new CodedError('FORBEAR_TIMEOUT', `silent for ${this.#o.idleMs} ms`);
     this.fail(error);
     this.#o.source.abort(error);
+  }
+
+  #loseLong(): void {
+    this.#lose(new CodedError('FORBEAR_CLOSED', 'the body is too long to be kept'));
   }
 
   #lose(error: Error): void {

@@ -129,12 +129,20 @@ function ownFields({ wording, rawHeaders }: Exchange, chunked: boolean): Placed[
   if (connection !== undefined) {
     own.push(te ? { ...connection, value: `${connection.value}, TE` } : connection);
   } else if (te !== undefined) {
-    own.push({ at: te.at, name: 'Connection', value: 'TE' });
+    own.push({ ...te, name: 'Connection', value: 'TE' });
   }
   if (te !== undefined) own.push(te);
   if (chunked) {
-    own.push(wording?.transferEncoding ?? { at: end, name: 'Transfer-Encoding', value: 'chunked' });
+    own.push(
+      wording?.transferEncoding ?? {
+        at: end,
+        rank: end,
+        name: 'Transfer-Encoding',
+        value: 'chunked',
+      },
+    );
   }
+  own.sort((a, b) => a.rank - b.rank);
   return own.map((field) => ({ ...field, at: Math.min(field.at, end) }));
 }
 

@@ -87,12 +87,12 @@ test('settings without effect in this version are told, unless they are at their
   const text = `admin: { listen: 127.0.0.1:8889 }
 policy: { dead_letters: { keep: 168h }, resume_downloads: false, soft_blocks: { learned: off } }
 targets: [{ match: a.test, dead_letters: { keep: 1d }, soft_blocks: { learned: enforce } }]
-profiles: { p: { lenient: true } }
+profiles: { p: { lenient: true, dead_letters: { keep: 1d } } }
 metrics: { max_lanes: 5 }
 `;
   assert.deepEqual(
     configOf(text).notices.map((notice) => notice.split(' ')[0]),
-    ['targets.0.dead_letters.keep', 'profiles.p.lenient', 'metrics.max_lanes'],
+    ['targets.0.dead_letters.keep', 'profiles.p.dead_letters.keep', 'metrics.max_lanes'],
   );
   const notices = configOf('', { FORBEAR_ADMIN_TOKEN: 'x' }).notices;
   assert.deepEqual(notices, ['admin.token is accepted, but not in effect in this version']);

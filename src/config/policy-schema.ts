@@ -77,9 +77,11 @@ const fields = {
     true,
     'Adds Forbear-* headers to replies: attempts, verdict, route and why it stopped.',
   ),
-  lenient: setting(flag, false, 'Accepts replies that break HTTP; the response side only.', {
-    when: [true],
-  }),
+  lenient: setting(
+    flag,
+    false,
+    'Repairs replies that break HTTP where that can be done in one way only, instead of refusing them; the response side only.',
+  ),
   http2: setting(
     z.enum(['auto', 'always', 'never']),
     'auto',

@@ -51,6 +51,8 @@ export interface Wording {
 /** A field, and the index in `rawHeaders` in front of which it stood. */
 export interface Placed {
   readonly at: number;
+  /** Its place among all that the client sent, since several may stand in front of one. */
+  readonly rank: number;
   readonly name: string;
   readonly value: string;
 }

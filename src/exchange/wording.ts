@@ -17,10 +17,12 @@ export function wordingOf(raw: RawHeaders, kept: RawHeaders): Wording {
     const [name = '', value = ''] = raw.slice(i, i + 2);
     const lower = name.toLowerCase();
     if (names.has(lower)) at += 2;
-    else if (lower === 'connection') connection ??= persistence(at, name, value);
-    else if (lower === 'proxy-connection') standIn ??= inPlaceOfConnection(at, value);
-    else if (lower === 'transfer-encoding') transferEncoding ??= { at, name, value };
-    else if (lower === 'te' && takesTrailers(value)) te ??= { at, name, value: 'trailers' };
+    else if (lower === 'connection') connection ??= persistence({ at, rank: i, name, value });
+    else if (lower === 'proxy-connection')
+      standIn ??= inPlaceOfConnection({ at, rank: i, name: 'Connection', value });
+    else if (lower === 'transfer-encoding') transferEncoding ??= { at, rank: i, name, value };
+    else if (lower === 'te' && takesTrailers(value))
+      te ??= { at, rank: i, name, value: 'trailers' };
   }
   return { connection: connection ?? standIn, transferEncoding, te };
 }
@@ -29,17 +31,17 @@ export function wordingOf(raw: RawHeaders, kept: RawHeaders): Wording {
  * Browsers and Java tell a proxy `Proxy-Connection: keep-alive` in place of their Connection. curl, which writes
  * `Keep-Alive`, has none without a proxy either.
  */
-function inPlaceOfConnection(at: number, value: string): Placed | undefined {
-  return value.trim() === 'keep-alive' ? { at, name: 'Connection', value: 'keep-alive' } : undefined;
+function inPlaceOfConnection(field: Placed): Placed | undefined {
+  return field.value.trim() === 'keep-alive' ? { ...field, value: 'keep-alive' } : undefined;
 }
 
 const takesTrailers = (value: string): boolean =>
   value.split(',').some((option) => option.trim().toLowerCase() === 'trailers');
 
 /** What a client says of its own connection is not passed on; that it says something, and in which letters, is. */
-function persistence(at: number, name: string, value: string): Placed | undefined {
-  const options = value.split(',').map((option) => option.trim());
+function persistence(field: Placed): Placed | undefined {
+  const options = field.value.split(',').map((option) => option.trim());
   const own = options.find((option) => /^(?:keep-alive|close)$/i.test(option));
   if (own === undefined) return undefined;
-  return { at, name, value: own.toLowerCase() === 'close' ? 'keep-alive' : own };
+  return { ...field, value: own.toLowerCase() === 'close' ? 'keep-alive' : own };
 }

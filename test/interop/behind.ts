@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import type { TestContext } from 'node:test';
-import { started } from '../support/forbear-process.ts';
+import { promisify } from 'node:util';
+import { scratch, started } from '../support/forbear-process.ts';
 import { REAL_PROXIES, resolverOf, startRealProxy } from './real-proxies.ts';
-import { PLAIN_HOST, SECURE_HOST, writeConfig } from './rig.ts';
+import { PLAIN_HOST, runCommand, SECURE_HOST, writeConfig } from './rig.ts';
 
 /** The upstreams that everything must work with. */
 export const WAYS: readonly string[] = ['direct', ...REAL_PROXIES.map(({ name }) => name)];
@@ -28,4 +30,20 @@ export async function startBehind(
   const resolver = proxy === undefined ? resolverOf(names) : {};
   const { home } = await started(t, ['--config', config], resolver);
   return { config, env: { FORBEAR_HOME: home } };
+}
+
+const execFileAsync = promisify(execFile);
+
+/**
+ * A way to run many clients: each as `forbear run` would, which is asked only once for what it sets. A client
+ * that fails rejects; what it printed is in the error.
+ */
+export async function clientsOf(t: TestContext, { config, env }: Behind) {
+  const show = [process.execPath, '-p', 'JSON.stringify(process.env)'];
+  const shown = await runCommand(t, config, show, { flags: ['--java'], env });
+  const variables = JSON.parse(shown.slice(shown.indexOf('{')));
+  return async ([file = '', ...args]: readonly string[]): Promise<string> => {
+    const { stdout } = await execFileAsync(file, args, { cwd: scratch, env: variables });
+    return stdout;
+  };
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { digestOf, type Hit, startOrigin } from '../support/test-origin.ts';
-import { startBehind, WAYS } from './behind.ts';
+import { clientsOf, startBehind, WAYS } from './behind.ts';
 import { CLIENTS } from './client-list.ts';
-import { PLAIN_HOST, runClient, SECURE_HOST, siteCa } from './rig.ts';
+import { linesOf, PLAIN_HOST, SECURE_HOST, siteCa } from './rig.ts';
 
 const LIMIT = { timeout: 60_000 };
 /** For all clients, one after the other. */
@@ -13,13 +13,13 @@ const PATHS = ['/plain', '/gzip', '/moved', '/cut', '/reset'];
 
 for (const way of WAYS) {
   test(`every client gets every page through ${way}`, LONG_LIMIT, async (t) => {
-    const { config, env } = await startBehind(t, way);
-    for (const { name, flags = [], command } of CLIENTS) {
+    const run = await clientsOf(t, await startBehind(t, way));
+    for (const { name, command } of CLIENTS) {
       await t.test(name, LIMIT, async (t) => {
         const { httpPort, httpsPort, hits } = await startOrigin(t, siteCa());
         const sites = [`http://${PLAIN_HOST}:${httpPort}`, `https://${SECURE_HOST}:${httpsPort}`];
         const urls = sites.flatMap((site) => PATHS.map((path) => site + path));
-        const lines = await runClient(t, config, [...command(), ...urls], { flags, env });
+        const lines = linesOf(await run([...command(), ...urls]));
         const byUrl = new Map(lines.map((line) => [line.url, line]));
         assert.equal(lines.length, urls.length);
         for (const url of urls) {

@@ -17,10 +17,15 @@ const KINDS: readonly Kind[] = [
   { id: 'empty', gone: /^[^:]+:$/, came: /^[^:]+: $/ },
 ];
 
+/** The names of these kinds. */
+export const KIND_NAMES: readonly string[] = KINDS.map(({ id }) => id);
+
 /** The names of all differences between the same requests sent directly and through the proxy, in the order met. */
 export function differences(direct: readonly Seen[], through: readonly Seen[]): string[] {
   if (direct.length !== through.length) {
-    return [`${direct.length} requests became ${through.length}: ${through.map(whatOf).join(', ')}`];
+    return [
+      `${direct.length} requests became ${through.length}: ${through.map(whatOf).join(', ')}`,
+    ];
   }
   const found = direct.flatMap((one, i) => between(one, through[i] as Seen));
   return [...new Set(found)];
@@ -52,9 +57,7 @@ const whatOf = ({ scheme, requestLine }: Seen): string => `${scheme} ${requestLi
 
 /** Values that a client makes anew for each run. */
 function masked(line: string): string {
-  return line
-    .replace(/^(npm-session: ).*/i, '$1*')
-    .replace(/(boundary=).*/, '$1*');
+  return line.replace(/^(npm-session: ).*/i, '$1*').replace(/(boundary=).*/, '$1*');
 }
 
 function less(lines: readonly string[], others: readonly string[]): string[] {

@@ -4,7 +4,14 @@ import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { PolicyPatch } from '../../src/config/config.ts';
 import type { Received } from '../../src/exchange/ports.ts';
-import { attemptsFor, direct, exchangeTo, responseOf, textOf } from '../support/attempts.ts';
+import {
+  attemptsFor,
+  direct,
+  exchangeTo,
+  failureOf,
+  responseOf,
+  textOf,
+} from '../support/attempts.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { onHead, type RawServer, rawServer, type Serve, until } from '../support/raw-server.ts';
 
@@ -18,7 +25,6 @@ test('a body cut short is seen as such, and its reader gets what came and then a
     [`${HTML}Content-Length: 1000\r\n\r\npart`, 'reset'],
     [`${HTML}Transfer-Encoding: chunked\r\n\r\n4\r\npart\r\n`, 'end'],
     [`${HTML}Transfer-Encoding: chunked\r\n\r\nff\r\npart`, 'end'],
-    [`${HTML}Transfer-Encoding: chunked\r\n\r\n4\r\npart\r\nzz\r\n`, 'stay'],
   ] as const;
   for (const [bytes, then] of cases) {
     const sockets: Socket[] = [];
@@ -42,6 +48,16 @@ test('a body cut short is seen as such, and its reader gets what came and then a
     assert.equal(await brokenText(received), 'part');
     await until(() => attempts.openSockets() === 0);
   }
+});
+
+test('a chunk size that is none makes the reply a malformed one, not one that was cut short', async (t) => {
+  const bytes = `${HTML}Transfer-Encoding: chunked\r\n\r\n4\r\npart\r\nzz\r\n`;
+  const { attempts, server } = await scene(t, (socket) =>
+    onHead(socket, () => socket.write(bytes)),
+  );
+  const failure = failureOf(await attempts.attempt(exchangeTo(server), direct));
+  assert.deepEqual([failure.phase, failure.code, failure.sent], ['body', 'http_protocol', true]);
+  await until(() => attempts.openSockets() === 0);
 });
 
 test('a body that ends with its connection is whole', async (t) => {

@@ -131,7 +131,7 @@ test('B54 a body until close that lacks what it must end with is asked for again
 });
 
 test('B60 a client that pauses for longer than the origin may gets all of it, since the pause is its own', async (t) => {
-  const idleMs = 300;
+  const idleMs = 800;
   const size = 24 * 1024 * 1024;
   const wire = await startWire(t, [`policy: { timeouts: { idle: ${idleMs}ms } }`]);
   const origin = await farOrigin(t, [

@@ -49,6 +49,9 @@ test('the CA is sent behind the leaf, where clients look for the key they were t
   const inner = await secure(rig, await tunnel(rig), { ca: [], rejectUnauthorized: false });
   // Nothing but what was sent can be in this chain: no authority is known here.
   const { issuerCertificate } = inner.getPeerCertificate(true);
-  const pem = issuerCertificate.raw.toString('base64').match(/.{1,64}/g)?.join('\n');
+  const pem = issuerCertificate.raw
+    .toString('base64')
+    .match(/.{1,64}/g)
+    ?.join('\n');
   assert.ok(rig.authority.caPem.includes(pem ?? 'none'));
 });

