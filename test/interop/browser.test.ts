@@ -7,10 +7,12 @@ import { type Asked, digestOf, type LoopbackSite } from './loopback-site.ts';
 import { linesOf, runCommand } from './rig.ts';
 
 const LIMIT = { timeout: 90_000 };
+/** An event that is held back would be held for good. */
+const HOLDING = 'targets: [{ match: "*.test", inspect: { hold_for: 1h } }]';
 
 for (const way of WAYS) {
   test(`Chromium does with sites what browsers do, through ${way}`, LIMIT, async (t) => {
-    const behind = await startBehind(t, way);
+    const behind = await startBehind(t, way, [HOLDING]);
     const site = await startBrowserSite(t, 'h2');
     await assertWholeTour(t, behind, { site, login: 'without-login' });
     const versions = site.asked.filter(({ path }) => path.startsWith('/part/')).map(versionOf);
@@ -22,7 +24,7 @@ test(
   'Chromium logs in at the proxy, and speaks HTTP/2 with it for an old site',
   LIMIT,
   async (t) => {
-    const behind = await startBehind(t, 'direct', ['auth: required']);
+    const behind = await startBehind(t, 'direct', ['auth: required', HOLDING]);
     const site = await startBrowserSite(t, 'h1');
     await assertWholeTour(t, behind, { site, login: 'with-login' });
     assert.deepEqual([...new Set(site.asked.map(versionOf))], ['http 1.1', 'https 1.1']);
