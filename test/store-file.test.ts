@@ -332,7 +332,8 @@ test('a file that may not be written is told', async (t) => {
     gid: 65534,
     cwd: '/',
   });
-  const [said] = await once(child.stdout, 'data');
+  const [said] = await Promise.race([once(child.stdout, 'data'), once(child, 'error')]);
+  if (said?.code === 'EACCES') return t.skip('needs a Node that others may run');
   assert.match(String(said), /^(read_only|unusable)\n$/);
 });
 

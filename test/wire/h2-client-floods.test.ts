@@ -99,7 +99,13 @@ for (const [what, flood, debug] of [
     const rig = await rigFor(t, { run: waiting });
     const wire = await rawH2(rig);
     wire.ask(1, request('/', HOST));
-    wire.send(...flood);
+    // In pieces: to a flood in one piece the library may answer by leaving without a word.
+    for (let at = 0; at < flood.length; at += 250) {
+      const { reader } = wire;
+      const answered = () => reader.frames.filter(({ flags }) => flags === FLAG.ack).length > at;
+      wire.send(...flood.slice(at, at + 250));
+      await Promise.race([reader.closed(), reader.wait(answered)]);
+    }
     await endsWith(rig, wire, CODE.enhanceYourCalm, debug);
   });
 }
