@@ -1,3 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { uptime } from 'node:os';
+import type { Moment } from './core/elapsed.ts';
+
 /** The only source of time. Tests pass a clock they can wind by hand. */
 export interface Clock {
   /** Milliseconds since the Unix epoch, never running backwards: steps of the wall clock do not move it. */
@@ -56,3 +60,23 @@ export const systemClock: Clock = {
 export const wallTime = (): number => Date.now();
 
 export const systemRandom: Random = Math.random;
+
+const MS = 1000;
+const boot = bootId();
+
+/** This instant by all the clocks there are. */
+export const systemMoment = (): Moment => ({
+  now: systemClock.now(),
+  wall: Date.now(),
+  uptimeMs: Math.round(uptime() * MS),
+  boot,
+});
+
+/** Linux alone names the start of the machine, for containers too. */
+function bootId(): string | null {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return null;
+  }
+}

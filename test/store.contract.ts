@@ -272,6 +272,56 @@ export function storeContract(name: string, open: (t: TestContext) => Promise<Op
       }
     });
 
+    test('after a crash needs what was said when it began, and what it needs is told', async (t) => {
+      const { letters } = await opened(t);
+      const letter = sampleLetter();
+      await letters.park(letter, undefined);
+      assert.equal(await letters.claim(letter.id, NOW, 'consent'), true);
+      assert.equal((await letters.get(letter.id))?.needs, 'consent');
+      await letters.settle(letter.id, { ...UNCHANGED, to: 'needs_client', needs: 'session' });
+      assert.equal((await letters.get(letter.id))?.needs, 'session');
+      await letters.claim(letter.id, NOW);
+      await letters.settle(letter.id, {
+        ...UNCHANGED,
+        to: 'parked',
+        dueAt: NOW + HOUR,
+        unsent: true,
+      });
+      const back = await letters.get(letter.id);
+      assert.deepEqual([back?.state, back?.needs, back?.redrives], ['parked', undefined, 0]);
+    });
+
+    test('is put off with the others of its host that are due earlier', async (t) => {
+      const { letters } = await opened(t);
+      const early = Array.from({ length: 1_100 }, () => sampleLetter());
+      const late = sampleLetter({ dueAt: NOW + 3 * HOUR });
+      const elsewhere = sampleLetter({ host: 'else.test' });
+      for (const letter of [...early, late, elsewhere]) await letters.park(letter, undefined);
+      assert.equal(await letters.putOff('shop.test', NOW + 2 * HOUR + 0.5), early.length);
+      assert.equal((await letters.get(early[7]?.id ?? ''))?.dueAt, NOW + 2 * HOUR + 0.5);
+      assert.equal((await letters.get(late.id))?.dueAt, NOW + 3 * HOUR);
+      assert.deepEqual(
+        (await letters.due(NOW + HOUR, 10)).map(({ id }) => id),
+        [elsewhere.id],
+      );
+      assert.equal((await letters.due(NOW + 2 * HOUR + 1, 2_000)).length, early.length + 1);
+    });
+
+    test('has its key among the open ones until it is over', async (t) => {
+      const { letters } = await opened(t);
+      const [over, waiting, redriving] = [
+        sampleLetter(),
+        sampleLetter({ state: 'needs_client' }),
+        sampleLetter(),
+      ];
+      for (const letter of [over, waiting, redriving]) await letters.park(letter, undefined);
+      await letters.close(over.key, NOW);
+      await letters.claim(redriving.id, NOW);
+      const keys: string[] = [];
+      for await (const some of letters.openKeys()) keys.push(...some);
+      assert.deepEqual(keys.toSorted(), [waiting.key, redriving.key].toSorted());
+    });
+
     test('a success of the same request meanwhile is the end of it', async (t) => {
       const { letters } = await opened(t);
       const letter = sampleLetter();

@@ -1,5 +1,6 @@
 import type { Address, Config } from '../config/config.ts';
 import { createProxy } from '../proxy.ts';
+import { StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { answersAsForbear } from './find-proxy.ts';
 import { CommandError, systemCode } from './terminal.ts';
@@ -14,7 +15,10 @@ export interface Launched {
 
 /** Starts a proxy in this process. Rejects with the system's error when it cannot listen. */
 export async function launch(config: Config, home: string, log: Log): Promise<Launched> {
-  const proxy = await createProxy({ config, home, emit: log.emit });
+  const proxy = await createProxy({ config, home, emit: log.emit }).catch((error: unknown) => {
+    // A file that is damaged or not ours is left as it is: what it holds is for the user to decide.
+    throw error instanceof StoreError ? new CommandError(error.message, 2) : error;
+  });
   try {
     return { proxy, listen: (await proxy.start()).proxy };
   } catch (error) {

@@ -7,6 +7,7 @@ import { openHome } from './home.ts';
 import { explainListenError, launch } from './launch.ts';
 import { configHash } from './running.ts';
 import { type ConfigFlags, settings } from './settings.ts';
+import { drainAndStop } from './stop-signals.ts';
 import { type ExitCode, systemCode, type Terminal } from './terminal.ts';
 
 /** Flags of `forbear run`. */
@@ -72,7 +73,7 @@ async function ownProxy(config: Config, home: string, terminal: Terminal): Promi
   return {
     listen,
     end: async () => {
-      await proxy.stop();
+      await drainAndStop(proxy);
       log.close();
     },
   };

@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events';
+import { systemClock } from '../clock.ts';
 
 /** npm and terminals deliver one Ctrl-C twice; what comes within this span is the same wish. */
 const SAME_WISH_MS = 1000;
@@ -30,4 +31,19 @@ export function onStopSignals(
     o.source.off('SIGINT', heard);
     o.source.off('SIGTERM', heard);
   };
+}
+
+/** Lets what still runs finish, and ends: a second signal, or one more after the first, does not wait for it. */
+export async function drainAndStop(proxy: {
+  drain(): Promise<void>;
+  stop(): Promise<void>;
+}): Promise<void> {
+  const insisted = Promise.withResolvers<void>();
+  const release = onStopSignals(
+    { drain: () => {}, atOnce: insisted.resolve },
+    { source: process, now: systemClock.now },
+  );
+  await Promise.race([proxy.drain(), insisted.promise]);
+  await proxy.stop();
+  release();
 }

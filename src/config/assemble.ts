@@ -82,6 +82,8 @@ export function assemble(material: Material): Assembled {
         Object.entries(sections.profiles).map(([name, keys]) => [name, toPatch(keys)]),
       ),
       targets: sections.targets.map(target),
+      // Redis is not in effect yet, which a notice says.
+      store: { kind: sections.store.kind === 'memory' ? 'memory' : 'embedded' },
       log: sections.log,
       notices,
     },
@@ -161,8 +163,16 @@ function checkStore({ store }: Sections, report: Report): void {
 function isWhole(sections: Sections): sections is ConfigInput {
   const { listen, admin, clients, auth, intercept, drain, upstreams, policy, profiles } = sections;
   const parts = [listen, admin, clients, auth, intercept, drain, upstreams, policy, profiles];
-  const { targets, log, tls, allow_private_targets: allowPrivate, limits, memory } = sections;
-  const others = [targets, log, tls, allowPrivate, limits, memory];
+  const {
+    targets,
+    log,
+    tls,
+    allow_private_targets: allowPrivate,
+    limits,
+    memory,
+    store,
+  } = sections;
+  const others = [targets, log, tls, allowPrivate, limits, memory, store];
   return [...parts, ...others].every((part) => part !== undefined);
 }
 

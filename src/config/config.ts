@@ -19,6 +19,7 @@ export interface Config {
   readonly policy: Policy;
   readonly profiles: Readonly<Record<string, PolicyPatch>>;
   readonly targets: readonly TargetConfig[];
+  readonly store: { readonly kind: 'embedded' | 'memory' };
   readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'pretty' | 'json' };
   /** Keys that were set although this version does not act on them yet. */
   readonly notices: readonly string[];

@@ -92,7 +92,7 @@ metrics: { max_lanes: 5 }
 `;
   assert.deepEqual(
     configOf(text).notices.map((notice) => notice.split(' ')[0]),
-    ['targets.0.dead_letters.keep', 'profiles.p.dead_letters.keep', 'metrics.max_lanes'],
+    ['metrics.max_lanes'],
   );
   const notices = configOf('', { FORBEAR_ADMIN_TOKEN: 'x' }).notices;
   assert.deepEqual(notices, ['admin.token is accepted, but not in effect in this version']);

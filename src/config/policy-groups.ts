@@ -11,10 +11,9 @@ import {
   size,
   whole,
 } from './scalars.ts';
-import { group, setting } from './setting.ts';
-import { mediaType } from './texts.ts';
+import { group, required, setting } from './setting.ts';
+import { mediaType, secretText, webUrl } from './texts.ts';
 
-const INERT = {};
 const enforcement = z.enum(['off', 'report', 'enforce']);
 const atLeastOne = whole({ min: 1 });
 
@@ -129,24 +128,46 @@ const inspect = group(
 
 const deadLetters = group(
   {
-    enabled: setting(flag, true, 'Keeps exchanges that were given up.', INERT),
-    cooldown: setting(
-      duration,
-      '1h',
-      'When a letter is due again, if the site named no time.',
-      INERT,
+    enabled: setting(flag, true, 'Keeps exchanges that were given up, to send them again later.'),
+    cooldown: setting(duration, '1h', 'When a letter is due again, if the site named no time.'),
+    max_redrives: setting(
+      whole({ min: 0 }),
+      3,
+      'How often a letter is sent again by itself before it expires; 0: only by command.',
     ),
-    max_redrives: setting(whole({ min: 0 }), 3, 'How often a letter is sent again.', INERT),
-    keep: setting(duration, '7d', 'Letters are removed after this.', INERT),
+    keep: setting(duration, '7d', 'Letters are removed after this.'),
     keep_secrets: setting(
       flag,
       true,
       'Keeps Authorization and Cookie, without which many letters cannot be sent again.',
-      INERT,
+    ),
+    redrive: setting(
+      z.enum(['same_session', 'fresh_session']),
+      'same_session',
+      'A letter whose session has ended: same_session leaves it to the client; fresh_session sends it in a session of its own.',
+    ),
+    max_response: setting(
+      size,
+      '10MiB',
+      'No more of a reply that a redrive brought is stored, or told to the webhook.',
+    ),
+    webhook: setting(
+      z
+        .strictObject({
+          url: required(webUrl, 'Where each letter that is done is posted, with its reply.'),
+          secret: required(secretText, 'The key of the HMAC in Forbear-Signature.'),
+        })
+        .nullable(),
+      null,
+      'Told of each letter that a redrive brought to an end.',
+    ),
+    serve_redriven: setting(
+      duration.nullable(),
+      null,
+      'For so long after its redrive the same request gets the stored reply, without being sent; null: never.',
     ),
   },
   'What becomes of an exchange that was given up.',
-  { quiet: true },
 );
 
 const retryAfter = group(

@@ -134,9 +134,12 @@ export const configSchema = z.strictObject({
   ),
   store: group(
     {
-      kind: setting(z.enum(['embedded', 'redis']), 'embedded', 'Where shared state is kept.', {
-        when: ['redis'],
-      }),
+      kind: setting(
+        z.enum(['embedded', 'memory', 'redis']),
+        'embedded',
+        'Where state and dead letters are kept: in a file of the home folder, or in memory only, gone with the process. Read at start.',
+        { when: ['redis'] },
+      ),
       url: option(redisUrl, 'The address of Redis or Valkey.', {}),
     },
     'State that outlives the process.',

@@ -133,6 +133,14 @@ export interface DeadLettersPolicy {
   readonly maxRedrives: number;
   readonly keepMs: number;
   readonly keepSecrets: boolean;
+  /** What a letter of a session that has ended does: wait for the client, or go out in a session of its own. */
+  readonly redrive: 'same_session' | 'fresh_session';
+  /** No more of a redrive's reply is stored. */
+  readonly maxResponseBytes: number;
+  /** Told of each letter that is done. */
+  readonly webhook: { readonly url: string; readonly secret: string } | null;
+  /** For so long the same request gets what its redrive brought; null: it is sent. */
+  readonly serveRedrivenMs: number | null;
 }
 
 /** A user's rule over replies; the first that matches decides, before any other evidence. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { newWindow, windowAdd, windowSum } from './window.ts';
+import { newWindow, windowAdd, windowMoved, windowSum } from './window.ts';
 
 const steps = fc.array(
   fc.record({ wait: fc.nat(3000), back: fc.nat(12_000), amount: fc.integer({ min: -9, max: 9 }) }),
@@ -45,4 +45,12 @@ test('another window length keeps what is in it, for one more window', () => {
 test('a window survives storage unchanged', () => {
   const window = windowAdd(newWindow(), { at: 5000, amount: 3 }, 5000, 10_000);
   assert.deepEqual(JSON.parse(JSON.stringify(window)), window);
+});
+
+test('a window that is moved holds the same sums at other times', () => {
+  const window = windowAdd(newWindow(), { at: 5000, amount: 3 }, 5000, 10_000);
+  const later = windowMoved(window, 86_400_000);
+  assert.equal(windowSum(later, 86_405_000, 10_000), 3);
+  assert.equal(windowSum(later, 86_416_000, 10_000), 0);
+  assert.deepEqual(windowMoved(later, -86_400_000), window);
 });

@@ -49,3 +49,8 @@ function turned(window: Window, now: number, windowMs: number): Window {
 function total(sums: readonly number[]): number {
   return sums.reduce((sum, n) => sum + n, 0);
 }
+
+/** The same sums at other times, to the nearest slot. */
+export function windowMoved(window: Window, byMs: number): Window {
+  return { ...window, newest: window.newest + Math.round(byMs / window.slotMs) };
+}

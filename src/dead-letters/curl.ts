@@ -1,5 +1,5 @@
 import { fieldValue } from '../core/fields.ts';
-import { type FullLetter, utf8 } from './full-letter.ts';
+import type { FullLetter } from './full-letter.ts';
 
 /** Fields that curl makes by itself, from what it is given. */
 const CURL_MAKES = new Set(['content-length', 'transfer-encoding']);
@@ -41,13 +41,12 @@ function silenced(rawHeaders: readonly string[], body: Uint8Array | undefined): 
 }
 
 function bodyWords(body: Uint8Array): { before: string; data: string[] } {
-  const text = utf8(body);
-  // A NUL cannot be an argument; a long body would not fit one.
-  if (text !== undefined && !text.includes('\0') && body.length <= MAX_ARGUMENT) {
-    return { before: '', data: ['--data-raw', quoted(text)] };
+  const bytes = Buffer.from(body);
+  // Only plain text can stand in a command as it is: of all else shells and copying make something of their own.
+  if (bytes.length <= MAX_ARGUMENT && /^[\t\n\x20-\x7e]+$/.test(bytes.toString('latin1'))) {
+    return { before: '', data: ['--data-raw', quoted(bytes.toString('latin1'))] };
   }
-  const base64 = Buffer.from(body).toString('base64');
-  const lines = base64.match(/.{1,76}/g) ?? [];
+  const lines = bytes.toString('base64').match(/.{1,76}/g) ?? [];
   return {
     before: `base64 -d <<'END_OF_BODY' |\n${lines.join('\n')}\nEND_OF_BODY\n`,
     data: ['--data-binary', '@-'],
@@ -56,16 +55,13 @@ function bodyWords(body: Uint8Array): { before: string; data: string[] } {
 
 const MAX_ARGUMENT = 32 * 1024;
 
-/** One word for the shell; bytes that are not printable ASCII in ANSI-C quoting, as POSIX has it since 2024. */
+/** One word for any POSIX shell; bytes that are not printable ASCII are made by printf. */
 function quoted(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
-  if (!/[\x00-\x1f\x7f-\xff]/.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`;
+  if (/^[\t\n\x20-\x7e]*$/.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`;
   const escaped = Array.from(text, (char) => {
-    if (char === "'" || char === '\\') return `\\${char}`;
-    const code = char.codePointAt(0) ?? 0;
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
-    return /[\x00-\x1f\x7f-\xff]/.test(char) ? `\\${code.toString(8).padStart(3, '0')}` : char;
+    if (/[\x20-\x7e]/.test(char) && !"'\\%".includes(char)) return char;
+    return char === '%' ? '%%' : `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`;
   });
-  return `$'${escaped.join('')}'`;
+  return `"$(printf '${escaped.join('')}')"`;
 }

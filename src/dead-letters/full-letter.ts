@@ -18,7 +18,7 @@ export function bodyText(body: Uint8Array): { encoding: 'utf8' | 'base64'; text:
 }
 
 /** The text of a body that is UTF-8; else undefined. */
-export function utf8(body: Uint8Array): string | undefined {
+function utf8(body: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
   } catch {

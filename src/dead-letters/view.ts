@@ -22,6 +22,7 @@ export function letterView(letter: Letter) {
     trailers: pairs(letter.rawTrailers),
     body: { kept: letter.body === 'kept', bytes: letter.bodyBytes },
     secrets_blanked: letter.secretsBlanked,
+    needs: letter.needs ?? null,
     parked_at: iso(letter.parkedAt),
     updated_at: iso(letter.updatedAt),
     due_at: iso(letter.dueAt),

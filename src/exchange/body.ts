@@ -46,7 +46,9 @@ class StreamedBody implements ClientBody {
   readonly length: number | undefined;
   readonly present: boolean;
   readonly started: Promise<void>;
+  readonly ended: Promise<void>;
   readonly #start: () => void;
+  readonly #end: () => void;
   readonly #source: BodySource;
   readonly #terms: BodyTerms;
   /** `whole`: every byte so far is in `#kept`. `queue`: `#kept` waits for one pass and is not kept after. */
@@ -67,6 +69,9 @@ class StreamedBody implements ClientBody {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.started = promise;
     this.#start = resolve;
+    const ended = Promise.withResolvers<void>();
+    this.ended = ended.promise;
+    this.#end = ended.resolve;
     this.#source = source;
     this.#terms = terms;
     this.length = terms.length;
@@ -93,6 +98,11 @@ class StreamedBody implements ClientBody {
 
   get rawTrailers(): readonly string[] {
     return this.#state === 'complete' ? this.#source.rawTrailers : [];
+  }
+
+  kept(): Uint8Array | undefined {
+    if (this.#lost || this.#state !== 'complete') return undefined;
+    return Buffer.concat(this.#kept);
   }
 
   open(): Readable {
@@ -122,12 +132,14 @@ class StreamedBody implements ClientBody {
     this.#forget();
     this.#lost = this.present;
     this.#start();
+    this.#end();
   }
 
   #withoutBody(): void {
     this.#state = 'complete';
     this.#source.resume();
     this.#start();
+    this.#end();
   }
 
   readonly #onReadable = () => {
@@ -140,6 +152,7 @@ class StreamedBody implements ClientBody {
     this.#leaveSource();
     this.#state = 'complete';
     this.#start();
+    this.#end();
     this.#feed();
   };
 
@@ -152,6 +165,7 @@ class StreamedBody implements ClientBody {
     this.#forget();
     this.#pass?.destroy(new Error('The client stopped sending the request body.'));
     this.#start();
+    this.#end();
     this.#terms.onFailed();
   }
 

@@ -8,6 +8,7 @@ import { shortHash } from '../core/sketch.ts';
 import { type Suspicion, suspicionOf } from '../core/soft-block.ts';
 import type { Reply, Verdict } from '../core/verdict.ts';
 import type { Emit } from '../telemetry/events.ts';
+import type { KeptChange, KeptRow, KeptTable } from './kept.ts';
 import type { Exchange, Lane, Route } from './ports.ts';
 
 /** A reply with where it came from. */
@@ -28,6 +29,8 @@ export interface Pages {
   snapshot(): SavedPages;
   /** Takes back what `snapshot` gave, as it came out of the store. */
   restore(saved: unknown): void;
+  /** The same, row by row. */
+  readonly kept: KeptTable;
 }
 
 export interface SavedPages {
@@ -57,6 +60,12 @@ class LanePages implements Pages {
   readonly #deps: PagesDeps;
   /** The one used last stands last. */
   readonly #memories = new Map<string, PageMemory>();
+  readonly kept: KeptTable = {
+    name: 'pages',
+    changes: () => this.#changes(),
+    restore: (rows) => this.#restoreRows(rows),
+  };
+  readonly #changed = new Set<string>();
   /** Between `look` and `record`: the facts are read once. */
   readonly #looked = new WeakMap<Reply, Looked>();
 
@@ -87,6 +96,7 @@ class LanePages implements Pages {
     const old = this.#memories.get(lane.id) ?? newPageMemory;
     const { memory, changed } = remember(old, facts, suspicion, shortHash(route.id));
     this.#keep(lane.id, memory);
+    this.#changed.add(lane.id);
     const at = this.#deps.clock.now();
     if (changed) this.#deps.emit({ type: 'site_changed', at, lane: lane.id, exchange });
     if (!suspicion.suspicious) return;
@@ -152,7 +162,19 @@ class LanePages implements Pages {
     for (const oldest of this.#memories.keys()) {
       if (this.#memories.size <= MAX_LANES) return;
       this.#memories.delete(oldest);
+      this.#changed.add(oldest);
     }
+  }
+
+  *#changes(): Generator<KeptChange> {
+    const lanes = [...this.#changed];
+    this.#changed.clear();
+    for (const key of lanes) yield { key, value: this.#memories.get(key) };
+  }
+
+  #restoreRows(rows: readonly KeptRow[]): readonly string[] {
+    for (const { key, value } of rows) this.#keep(key, readPageMemory(value));
+    return [];
   }
 }
 

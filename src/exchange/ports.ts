@@ -21,6 +21,10 @@ export interface Exchange {
   /** The client's session id, already bound to the client's name; undefined outside sessions. */
   readonly session: string | undefined;
   readonly country: string | undefined;
+  /** The profile that the client chose. */
+  readonly profile?: string | undefined;
+  /** `redrive`: nobody waits for it, and everybody who does goes first. */
+  readonly priority?: 'redrive';
   /** Text from `Forbear-Expect`. */
   readonly expectText: string | undefined;
   readonly retry: 'on' | 'off';
@@ -98,6 +102,10 @@ export interface RequestBody {
   readonly present: boolean;
   /** True while `open` may be called (again) and will give every byte. */
   readonly replayable: boolean;
+  /** Settles when no more of it will come. Never rejects. Absent where nothing is on its way. */
+  readonly ended?: Promise<void>;
+  /** All bytes, once all are here and as long as all are kept; disturbs no pass. */
+  kept?(): Uint8Array | undefined;
   /** A pass over the whole body; what has not arrived yet follows live. Ends any earlier pass. */
   open(): Readable;
   /** Trailer fields, names and values in turn; filled when the body has ended. */
@@ -262,4 +270,8 @@ export interface Delivery {
   readonly accountsOut?: boolean;
   readonly ledger: Ledger;
   readonly route: Route | undefined;
+  /** The dead letter it became. */
+  readonly deadLetter?: string;
+  /** Nothing was sent: it is what an earlier redrive brought. */
+  readonly source?: 'dead-letter';
 }

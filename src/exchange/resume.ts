@@ -12,6 +12,7 @@ import {
 } from '../core/resume.ts';
 import type { Verdict } from '../core/verdict.ts';
 import { type Break, Download, type Rest } from './download.ts';
+import { untilStopped } from './drain.ts';
 import type { Attempted } from './ending.ts';
 import type { Watch } from './evidence.ts';
 import { judge, progressOf } from './judgement.ts';
@@ -140,7 +141,7 @@ class Resumption {
     const sinceAt = clock.now();
     if (action.ledger !== 'rate') {
       ask.stage = { kind: 'backoff', sinceAt, untilAt: sinceAt + action.delayMs };
-      await clock.sleep(action.delayMs, ask.signal);
+      await clock.sleep(action.delayMs, untilStopped(ask.signal, this.#o.stopping));
     }
     const admission = await lane.admit(ask);
     if (admission.kind === 'refused') {
@@ -186,8 +187,9 @@ class Resumption {
     const n = attempts + this.#ledger.attempts;
     const at = clock.now();
     const durationMs = at - admission.startedAt;
-    const told = { exchange, lane: lane.id, n, route, reply, verdict, action, durationMs };
-    emit({ type: 'attempt_finished', at, ...told });
+    const { sentBytes, receivedBytes } = last.received;
+    const told = { exchange, lane: lane.id, n, route, reply, sentBytes, receivedBytes };
+    emit({ type: 'attempt_finished', at, ...told, verdict, action, durationMs });
     return action;
   }
 

@@ -4,6 +4,7 @@ import type { Judge } from '../core/classify.ts';
 import { decide } from '../core/decide.ts';
 import { begin, charge, newLedger } from '../core/ledger.ts';
 import type { Emit } from '../telemetry/events.ts';
+import { untilStopped } from './drain.ts';
 import { type Attempted, endOf, gaveUp, interrupted } from './ending.ts';
 import type { Evidence } from './evidence.ts';
 import { judge, progressOf } from './judgement.ts';
@@ -25,6 +26,8 @@ export interface Deps {
   readonly wall: () => number;
   readonly random: Random;
   readonly emit: Emit;
+  /** Fires when the proxy stops: no backoff is sat out any more. */
+  readonly stopping?: AbortSignal;
 }
 
 /**
@@ -69,7 +72,7 @@ export async function runExchange(exchange: Exchange, deps: Deps): Promise<Deliv
       lane: lane.id,
       n: ledger.attempts,
       route,
-      reply: received.reply,
+      ...told(received),
       verdict,
       action,
       durationMs: clock.now() - sentAt,
@@ -89,7 +92,7 @@ async function again(
   exchange: Exchange,
   ledger: Ledger,
   last: Attempted,
-  { clock }: Deps,
+  deps: Deps,
 ): Promise<Ledger> {
   const { reply } = last.received;
   // A failure that says so itself may still become the answer; a page that lies may not.
@@ -98,11 +101,18 @@ async function again(
 
   const charged = charge(ledger, action, last.route);
   if (action.kind === 'rotate' || action.ledger === 'rate') return charged;
+  const { clock } = deps;
   const sinceAt = clock.now();
   exchange.stage = { kind: 'backoff', sinceAt, untilAt: sinceAt + action.delayMs };
-  await clock.sleep(action.delayMs, exchange.signal);
+  await clock.sleep(action.delayMs, untilStopped(exchange.signal, deps.stopping));
   return { ...charged, waitedMs: charged.waitedMs + clock.now() - sinceAt };
 }
+
+const told = ({ reply, sentBytes, receivedBytes }: Received) => ({
+  reply,
+  sentBytes,
+  receivedBytes,
+});
 
 const headMs = ({ reply }: Received): number | undefined =>
   reply.kind === 'response' ? reply.headMs : undefined;

@@ -13,6 +13,7 @@ import type { Exchange, Route } from '../exchange/ports.ts';
 import type { Emit } from '../telemetry/events.ts';
 import { AuthFuse, type Probe } from './auth-fuse.ts';
 import { ForbiddenPaths } from './forbidden-paths.ts';
+import type { Host } from './host.ts';
 import type { SavedHost } from './saved-state.ts';
 import { authSign, breakerOutcome, metForbidden, type Showing, showingOf } from './showing.ts';
 
@@ -29,6 +30,8 @@ export interface Surroundings {
   readonly emit: Emit;
   readonly probe: Probe | undefined;
   readonly network: NetworkGate | undefined;
+  /** Called when a host is left alone from now on, or for longer: that must not be forgotten. */
+  readonly keep: ((host: Host) => void) | undefined;
 }
 
 export interface Recorded {
@@ -45,6 +48,8 @@ export interface Changes {
   readonly paused: boolean;
   readonly tripped: boolean;
   readonly blown: boolean;
+  /** A good reply asked for a rest. */
+  readonly held: boolean;
 }
 
 // Spread over the end of a told pause, so that lanes paused by the same word do not come back as one; never early.
@@ -132,6 +137,7 @@ export class Health {
     const now = this.#around.clock.now();
     const showing = showingOf(verdict);
     const pausedUntil = this.pacing.pausedUntil;
+    const { nextAt } = this.pacing;
     const wasOpen = this.breaker.state === 'open';
 
     this.#charge(recorded, showing, now);
@@ -143,6 +149,7 @@ export class Health {
       paused: this.pacing.pausedUntil > pausedUntil,
       tripped: !wasOpen && this.breaker.state === 'open',
       blown: this.#recordAuth(recorded, now),
+      held: this.pacing.nextAt > Math.max(nextAt, now + NEWS_MS),
     };
   }
 
@@ -161,9 +168,7 @@ export class Health {
 
   load(saved: SavedHost): void {
     this.pacing = saved.pacing;
-    const { breaker } = saved;
-    // The probe that was out has gone with the process that sent it.
-    this.breaker = breaker.state === 'half_open' ? { ...breaker, probe: null } : breaker;
+    this.breaker = saved.breaker;
     this.budget = saved.budget;
     this.#fuse.state = saved.fuse;
     this.failuresInRow = saved.failuresInRow;

@@ -103,6 +103,7 @@ export class Host {
     const changes = this.health.record({ ...o, startedAt, lease, credential });
     if (o.verdict.reason === 'overrun') lane.overran(startedAt, now);
     if (o.verdict.fault === 'none') lane.succeeded(startedAt);
+    if (Object.values(changes).some(Boolean)) this.#around.keep?.(this);
     this.#tellWaiters(changes, now);
     this.#pump(now);
   }
@@ -131,7 +132,9 @@ export class Host {
 
   /** A full queue takes nobody new; who was sent before has a place already. */
   #bound(waiter: Waiter, lane: PacedLane, now: number): void {
-    if (waiter.returning || lane.queue.size <= waiter.exchange.policy.pace.queue) return;
+    const isRedrive = waiter.exchange.priority === 'redrive';
+    const size = isRedrive ? lane.queue.size : lane.queue.live;
+    if (waiter.returning || size <= waiter.exchange.policy.pace.queue) return;
     if (!this.#waiting.has(waiter)) return;
     this.#refuse(waiter, refused('queue_full', retryAfterMs(lane, this.health, now)));
     this.#pump(now);
@@ -159,18 +162,24 @@ export class Host {
     if (turn.kind === 'at') return { kind: 'wait', at: turn.at };
     if (turn.kind === 'when_one_ends') return { kind: 'wait', at: this.#opening.nextAt ?? NEVER };
     let at = NEVER;
+    let redrive: PacedLane | undefined;
     for (const lane of this.#lanes.values()) {
       const head = lane.queue.peek();
       if (!head) continue;
-      const { policy } = head.exchange;
-      const own = lane.turn(policy.pace, now);
+      const own = lane.turn(head.exchange.policy.pace, now);
       if (own.kind === 'at') at = Math.min(at, own.at);
       if (own.kind !== 'go') continue;
-      const passage = this.health.passage(policy, now);
-      if (passage.kind === 'denied') return { kind: 'wait', at: passage.retryAt };
-      return { kind: 'start', lane, granted: passage };
+      if (head.exchange.priority !== 'redrive') return this.#pass(lane, head, now);
+      redrive ??= lane;
     }
-    return { kind: 'wait', at };
+    const head = redrive?.queue.peek();
+    return redrive && head ? this.#pass(redrive, head, now) : { kind: 'wait', at };
+  }
+
+  #pass(lane: PacedLane, { exchange }: Waiter, now: number): Next {
+    const passage = this.health.passage(exchange.policy, now);
+    if (passage.kind === 'denied') return { kind: 'wait', at: passage.retryAt };
+    return { kind: 'start', lane, granted: passage };
   }
 
   #start(lane: PacedLane, granted: Granted, now: number): void {

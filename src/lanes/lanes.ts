@@ -1,5 +1,6 @@
 import type { Clock, Random } from '../clock.ts';
 import type { Verdict } from '../core/verdict.ts';
+import type { Keep, KeptTable } from '../exchange/kept.ts';
 import type { Admission, Exchange, Lane, Route } from '../exchange/ports.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { Probe } from './auth-fuse.ts';
@@ -7,9 +8,10 @@ import { credentialOf } from './credential.ts';
 import type { NetworkGate } from './health.ts';
 import type { Host } from './host.ts';
 import { HostTable } from './host-table.ts';
+import { KeptLanes, LANES, savedHost } from './kept-lanes.ts';
 import { type LaneSight, sightOf } from './lane-sight.ts';
 import { refused } from './refusal.ts';
-import { readSavedLanes, type SavedLanes } from './saved-state.ts';
+import { movedHost, readSavedLanes, type SavedLanes } from './saved-state.ts';
 import { Slot } from './slot.ts';
 
 export interface LanesOptions {
@@ -22,6 +24,8 @@ export interface LanesOptions {
   readonly probe?: Probe;
   /** Holds all lanes back while this machine is cut off. */
   readonly network?: NetworkGate;
+  /** Keeps what must not be forgotten. */
+  readonly keep?: Keep;
 }
 
 /** All lanes: who may go now, for every host. */
@@ -34,23 +38,24 @@ export interface Lanes {
   snapshot(): SavedLanes;
   /** Takes back what `snapshot` gave, as it came out of the store. */
   restore(saved: unknown): void;
+  /** The same, row by row. */
+  readonly kept: KeptTable;
   /** Refuses all who wait, and whoever comes from now on, with `draining`. */
   close(): void;
 }
 
 const MAX_HOSTS = 10_000;
+/** Who is turned away at the end is told to come back then: to another replica, or to this one's successor. */
+const RESTART_MS = 1_000;
 /** A host unused this long, and with nothing learned, is not worth saving. */
 const FRESH_MS = 600_000;
 
 /** Makes the lanes of one proxy. */
 export function createLanes(options: LanesOptions): Lanes {
-  const { clock, random, emit, probe, network } = options;
+  const { clock, random, emit, probe, network, keep } = options;
   const hosts = new HostTable(options.maxHosts ?? MAX_HOSTS, {
-    clock,
-    random,
-    emit,
-    probe,
-    network,
+    ...{ clock, random, emit, probe, network },
+    keep: keep && ((host) => keep(LANES, host.authority, savedHost(host))),
   });
   const gate = { open: true };
   return {
@@ -58,13 +63,12 @@ export function createLanes(options: LanesOptions): Lanes {
     list: () => [...hosts.all()].flatMap((host) => sightOf(host, clock.now())),
     snapshot: () => ({
       version: 1,
-      hosts: [...hosts.all()]
-        .filter((host) => isWorthSaving(host, clock.now()))
-        .map((host) => ({ host: host.authority, usedAt: host.usedAt, ...host.health.save() })),
+      hosts: [...hosts.all()].filter((host) => isWorthSaving(host, clock.now())).map(savedHost),
     }),
     restore: (saved) => {
-      for (const one of readSavedLanes(saved)) hosts.get(one.host).health.load(one);
+      for (const one of readSavedLanes(saved)) hosts.get(one.host).health.load(movedHost(one, 0));
     },
+    kept: new KeptLanes(hosts, clock),
     close: () => {
       gate.open = false;
       for (const host of hosts.all()) host.close();
@@ -108,7 +112,7 @@ class ExchangeLane implements Lane {
   }
 
   async admit(exchange: Exchange): Promise<Admission> {
-    if (!this.#gate.open) return refused('draining');
+    if (!this.#gate.open) return refused('draining', RESTART_MS);
     const laneKey = this.#laneKey;
     return this.#host.admit({ exchange, laneKey, credential: this.#credential });
   }

@@ -22,15 +22,23 @@ interface Line {
 
 /**
  * Waiting exchanges, released in turn across clients, and the oldest exchange first within one:
- * a retry goes before what its client began later, and no client can crowd out another.
+ * a retry goes before what its client began later, and no client can crowd out another. Redrives
+ * have lines of their own behind all of these: nobody waits for them.
  */
 export class FairQueue {
   /** In order of their turns. */
   readonly #lines = new Map<string, Line>();
+  readonly #behind = new Map<string, Line>();
+  #redrives = 0;
   readonly #places = new Map<Waiter, { readonly line: Line; readonly place: Place<Waiter> }>();
 
   get size(): number {
     return this.#places.size;
+  }
+
+  /** How many wait whom somebody waits for. */
+  get live(): number {
+    return this.size - this.#redrives;
   }
 
   waiters(): IterableIterator<Waiter> {
@@ -39,23 +47,26 @@ export class FairQueue {
 
   add(waiter: Waiter): void {
     const client = waiter.exchange.client.name;
-    const line = this.#lines.get(client) ?? this.#open(client);
+    const lines = this.#linesOf(waiter.exchange);
+    const line = lines.get(client) ?? open(client, lines);
     line.youngestAt = Math.max(line.youngestAt, waiter.exchange.startedAt);
+    if (lines === this.#behind) this.#redrives += 1;
     this.#places.set(waiter, { line, place: line.heap.add(waiter) });
   }
 
   /** Whose turn it is. */
   peek(): Waiter | undefined {
-    return this.#lines.values().next().value?.heap.peek()?.value;
+    return this.#first?.heap.peek()?.value;
   }
 
   /** Takes out whose turn it is, and passes the turn on to the next client. */
   take(): Waiter | undefined {
-    const line = this.#lines.values().next().value;
+    const line = this.#first;
     const waiter = line?.heap.peek()?.value;
     if (!line || !waiter) return undefined;
+    const lines = this.#linesOf(waiter.exchange);
     this.remove(waiter);
-    if (this.#lines.delete(line.client)) this.#lines.set(line.client, line);
+    if (lines.delete(line.client)) lines.set(line.client, line);
     return waiter;
   }
 
@@ -64,12 +75,16 @@ export class FairQueue {
     if (!found) return false;
     this.#places.delete(waiter);
     found.line.heap.remove(found.place);
-    if (found.line.heap.size === 0) this.#lines.delete(found.line.client);
+    const lines = this.#linesOf(waiter.exchange);
+    if (found.line.heap.size === 0) lines.delete(found.line.client);
+    if (lines === this.#behind) this.#redrives -= 1;
     return true;
   }
 
   /** How many will be released before a newcomer, at the least. */
   ahead(exchange: Exchange): number {
+    // Behind all who are here now; who comes later goes first too, which nobody can know.
+    if (exchange.priority === 'redrive') return this.size;
     const own = this.#lines.get(exchange.client.name);
     if (!own) return this.#served(1);
     // An exchange older than others of its client goes before some of them; how many is not worth a search.
@@ -89,11 +104,19 @@ export class FairQueue {
     return served;
   }
 
-  #open(client: string): Line {
-    const line = { client, heap: new Heap<Waiter>(isBefore), youngestAt: Number.NEGATIVE_INFINITY };
-    this.#lines.set(client, line);
-    return line;
+  get #first(): Line | undefined {
+    return this.#lines.values().next().value ?? this.#behind.values().next().value;
   }
+
+  #linesOf({ priority }: Exchange): Map<string, Line> {
+    return priority === 'redrive' ? this.#behind : this.#lines;
+  }
+}
+
+function open(client: string, lines: Map<string, Line>): Line {
+  const line = { client, heap: new Heap<Waiter>(isBefore), youngestAt: Number.NEGATIVE_INFINITY };
+  lines.set(client, line);
+  return line;
 }
 
 const COUNTED_LINES = 64;

@@ -1,7 +1,9 @@
 import type { Breaker } from '../core/breaker.ts';
 import type { Budget } from '../core/budget.ts';
+import { moved } from '../core/elapsed.ts';
 import type { Fuse } from '../core/fuse.ts';
 import type { Pacing } from '../core/pacing.ts';
+import { windowMoved } from '../core/window.ts';
 
 /** What is kept of the lanes over a restart. JSON. */
 export interface SavedLanes {
@@ -27,6 +29,55 @@ export function readSavedLanes(saved: unknown): readonly SavedHost[] {
   const { version, hosts } = saved;
   return version === 1 && Array.isArray(hosts) ? hosts.filter(isSavedHost) : [];
 }
+
+/** Reads one saved host back; undefined when it is not whole. */
+export const readSavedHost = (saved: unknown): SavedHost | undefined =>
+  isSavedHost(saved) ? saved : undefined;
+
+/** The same, with all its instants `byMs` later: the clock of another process has another beginning. */
+export function movedHost(host: SavedHost, byMs: number): SavedHost {
+  const at = (instant: number) => moved(instant, byMs);
+  const { pacing, fuse, budget } = host;
+  const { nextAt, pausedUntil, cycleAt, event, last, ended } = pacing;
+  const strikes = fuse.strikes.map((one) => ({ ...one, blownUntil: at(one.blownUntil) }));
+  return {
+    ...host,
+    usedAt: at(host.usedAt),
+    pacing: {
+      ...pacing,
+      ...{ nextAt: at(nextAt), pausedUntil: at(pausedUntil), cycleAt: at(cycleAt) },
+      ...{ event: at(event), last: at(last) },
+      ended: ended && { ...ended, cycleAt: at(ended.cycleAt), at: at(ended.at) },
+    },
+    breaker: movedBreaker(host.breaker, byMs),
+    budget: { balance: windowMoved(budget.balance, byMs) },
+    fuse: { strikes },
+  };
+}
+
+function movedBreaker(breaker: Breaker, byMs: number): Breaker {
+  switch (breaker.state) {
+    case 'closed': {
+      const { good, bad, since } = breaker;
+      const windows = { good: windowMoved(good, byMs), bad: windowMoved(bad, byMs) };
+      return { ...breaker, ...windows, since: moved(since, byMs) };
+    }
+    case 'open':
+      return { ...breaker, until: moved(breaker.until, byMs) };
+    case 'half_open':
+      // The probe that was out has gone with the process that sent it.
+      return { ...breaker, probe: null };
+  }
+}
+
+/** Whether it still says anything: it holds somebody back, or is not long ago. */
+export function isOfUse({ usedAt, pacing, breaker, fuse }: SavedHost, now: number): boolean {
+  if (now - usedAt < OLD_MS || pacing.pausedUntil > now) return true;
+  if (breaker.state === 'open' && breaker.until > now) return true;
+  return fuse.strikes.some(({ blownUntil }) => blownUntil > now);
+}
+
+const OLD_MS = 24 * 3_600_000;
 
 type Check = (value: unknown) => boolean;
 

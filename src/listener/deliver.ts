@@ -45,7 +45,12 @@ export async function deliver(
   }
   received?.discard();
   const notes = annotations(delivery, exchange, recipient);
-  const told = { attempts: delivery.ledger.attempts, exchange: exchange.id };
+  const { deadLetter } = delivery;
+  const told = {
+    attempts: delivery.ledger.attempts,
+    exchange: exchange.id,
+    ...(deadLetter === undefined ? {} : { dead_letter: deadLetter }),
+  };
   return refuse(recipient, { ...refusalFrom(conclusion), headers: notes }, told);
 }
 
@@ -130,7 +135,7 @@ function passedHeaders(reply: Response, passing: Passing): string[] {
 
 function annotations(delivery: Delivery, exchange: Exchange, recipient: Recipient): string[] {
   if (!exchange.policy.annotate) return [];
-  const { ledger, verdict, route, stop } = delivery;
+  const { ledger, verdict, route, stop, deadLetter, source } = delivery;
   const notes = ['Forbear-Attempts', String(ledger.attempts)];
   if (verdict !== undefined) notes.push('Forbear-Verdict', `${verdict.fault}/${verdict.reason}`);
   notes.push('Forbear-Waited-Ms', String(Math.round(ledger.waitedMs)));
@@ -140,6 +145,8 @@ function annotations(delivery: Delivery, exchange: Exchange, recipient: Recipien
     notes.push('Forbear-Session', `${sessionId}; state=${sessionState}`);
   }
   if (stop !== undefined) notes.push('Forbear-Stop', stop);
+  if (deadLetter !== undefined) notes.push('Forbear-Dead-Letter', deadLetter);
+  if (source !== undefined) notes.push('Forbear-Source', source);
   notes.push('Forbear-Exchange', exchange.id);
   return notes;
 }

@@ -31,6 +31,9 @@ export interface Listener {
 /** Deadlines of heads are looked after this often, and a few times within each. */
 const CHECK_MS = 5_000;
 const CHECKS = 4;
+/** Turns of the event loop without a new connection, and turns in all, before the door is shut. */
+const QUIET_TURNS = 3;
+const MOST_TURNS = 2_000;
 const TCP_KEEP_ALIVE_MS = 60_000;
 
 /** Makes the one HTTP server through which all comes in: plain requests, CONNECT, and what is inside opened tunnels. */
@@ -136,6 +139,27 @@ function rejectConnection(socket: Socket, refusal: Refusal, deps: ListenerDeps):
   rejectSocket(socket, refusal, { clock: deps.clock, lingerMs });
 }
 
+/**
+ * Goes on when nobody waits for being accepted any more: whom the system has let in already would be reset by the
+ * closing, with a request that may be on its way. One is accepted in each turn of the event loop.
+ */
+function takeIn(server: Server, then: () => void): void {
+  let turns = MOST_TURNS;
+  let quiet = 0;
+  const onConnection = () => {
+    quiet = 0;
+  };
+  const next = () => {
+    turns -= 1;
+    quiet += 1;
+    if (quiet <= QUIET_TURNS && turns > 0) return void setImmediate(next);
+    server.off('connection', onConnection);
+    then();
+  };
+  server.on('connection', onConnection);
+  next();
+}
+
 function handleOf(
   server: Server,
   { deps, lines, sessions, state }: Gate & { state: { draining: boolean } },
@@ -144,10 +168,14 @@ function handleOf(
     const bound = server.address() as AddressInfo | null;
     return bound === null ? undefined : { host: bound.address, port: bound.port };
   };
-  const stopAccepting = () => {
+  const beginDraining = () => {
     state.draining = true;
     sessions.drain();
-    if (server.listening) server.close();
+  };
+  const shut = () => void (server.listening && server.close());
+  const stopAccepting = () => {
+    beginDraining();
+    takeIn(server, shut);
   };
   return {
     address,
@@ -162,7 +190,8 @@ function handleOf(
     async close() {
       if (lines.size === 0 && !server.listening) return;
       const closed = once(server, 'close');
-      stopAccepting();
+      beginDraining();
+      shut();
       await Promise.all([closed, lines.destroyAll()]);
     },
   };

@@ -44,6 +44,7 @@ export function newExchange(
     lane: parts.lane,
     session: session === undefined ? undefined : `${client.name}/${session}`,
     country: directives.country,
+    profile: directives.profile,
     expectText: directives.expectText,
     retry: directives.retry ?? 'on',
     overH2: parts.overH2 ?? false,

@@ -21,6 +21,7 @@ export interface Refusal {
 export interface Told {
   readonly attempts: number;
   readonly exchange: string;
+  readonly dead_letter?: string;
 }
 
 /** Head and body of a refusal: problem details (RFC 9457), `Proxy-Status` and `Retry-After`. */

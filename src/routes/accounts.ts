@@ -5,11 +5,26 @@ import type { Pool } from './pool.ts';
 /** After so many failed dials in a row a gateway itself counts as away, whatever token was asked for. */
 const DIALS_UNTIL_AWAY = 3;
 
+/** Called with an outage that begins or grows, or is over. */
+export type OnOutage = (key: string, outage: Outage | undefined) => void;
+
 /** Which upstreams may not be asked now: their credentials, quota or rate limit said so, or nobody answers there. */
 export class Accounts {
   readonly #outages = new Map<string, Outage>();
   readonly #away = new Map<string, Outage>();
   readonly #failedDials = new Map<string, number>();
+  readonly #onChange: OnOutage;
+
+  constructor(onChange: OnOutage) {
+    this.#onChange = onChange;
+  }
+
+  /** Takes back an outage of an earlier process. */
+  restore(key: string, outage: Outage): void {
+    const [kind, name] = [key.slice(0, key.indexOf(' ')), key.slice(key.indexOf(' ') + 1)];
+    if (kind === 'account') this.#outages.set(name, outage);
+    if (kind === 'away') this.#away.set(name, outage);
+  }
 
   /** Charges an account fault; tells when the whole upstream is back, or undefined when part of it still works. */
   fault(
@@ -20,21 +35,23 @@ export class Accounts {
   ): number | undefined {
     const account = pool.accountOf(routeId);
     const cause = { reason: verdict.reason, waitMs: verdict.waitMs };
-    this.#outages.set(account, takeOut(this.#outages.get(account), cause, now));
+    const outage = takeOut(this.#outages.get(account), cause, now);
+    this.#outages.set(account, outage);
+    this.#onChange(`account ${account}`, outage);
     return this.#accountsOutUntil(pool, now);
   }
 
   /** A reply came through: what was over is forgiven. */
   works(pool: Pool, routeId: string, now: number): void {
     const account = pool.accountOf(routeId);
-    if (!isOut(this.#outages.get(account), now)) this.#outages.delete(account);
+    if (!isOut(this.#outages.get(account), now)) this.#endOutage(account);
     this.answers(pool);
   }
 
   /** Something answered at the gateway's door. */
   answers(pool: Pool): void {
     this.#failedDials.delete(pool.upstream.name);
-    this.#away.delete(pool.upstream.name);
+    this.#endAway(pool.upstream.name);
   }
 
   /** A gateway's door stayed shut: that is no token's fault. Tells until when it is away, once it counts as that. */
@@ -45,6 +62,7 @@ export class Accounts {
     if (failed < DIALS_UNTIL_AWAY || isOut(this.#away.get(name), now)) return undefined;
     const away = takeOut(this.#away.get(name), { reason: 'unreachable', waitMs: undefined }, now);
     this.#away.set(name, away);
+    this.#onChange(`away ${name}`, away);
     return away.untilAt;
   }
 
@@ -76,13 +94,21 @@ export class Accounts {
     const accounts = new Set(pools.flatMap((pool) => pool.accounts));
     const names = new Set(pools.map((pool) => pool.upstream.name));
     for (const account of this.#outages.keys()) {
-      if (!accounts.has(account)) this.#outages.delete(account);
+      if (!accounts.has(account)) this.#endOutage(account);
     }
     for (const name of [...this.#away.keys(), ...this.#failedDials.keys()]) {
       if (names.has(name)) continue;
-      this.#away.delete(name);
+      this.#endAway(name);
       this.#failedDials.delete(name);
     }
+  }
+
+  #endOutage(account: string): void {
+    if (this.#outages.delete(account)) this.#onChange(`account ${account}`, undefined);
+  }
+
+  #endAway(name: string): void {
+    if (this.#away.delete(name)) this.#onChange(`away ${name}`, undefined);
   }
 
   #accountsOutUntil(pool: Pool, now: number): number | undefined {

@@ -27,6 +27,8 @@ interface Templates {
 /** A country stands in the id, and nothing else that a client says. */
 const SLOT_ID = /^(.*):([a-z0-9_]*)\.s(\d+)\.g(\d+)$/s;
 const MOST_COUNTRIES = 500;
+/** Generations are written down so many at a time, and half of them ahead: a rotation waits for no disk. */
+const RESERVE = 1000;
 
 /**
  * One URL whose credentials mint an address for each token. Outside sessions addresses come from numbered slots;
@@ -45,8 +47,11 @@ export class Gateway implements Pool {
   readonly #hash: Hash;
   readonly #now: () => number;
   readonly #retire: (routeId: string) => void;
-  readonly #first: number;
+  readonly #onReserve: (upTo: number) => void;
+  #first: number;
   #newest: number;
+  /** Generations above this may not be used before it is raised. */
+  #reserved = -1;
   /** Slots by country; bounded, because clients choose the country. */
   readonly #slots = new LRUCache<string, Slot[]>({ max: MOST_COUNTRIES });
 
@@ -58,6 +63,8 @@ export class Gateway implements Pool {
       retire: (routeId: string) => void;
       /** Above 0 after a change: what was minted under other settings is not known here. */
       firstGeneration: number;
+      /** Called well before a generation is used that an earlier call has not named: so that none is used twice. */
+      onReserve: (upTo: number) => void;
     },
   ) {
     this.upstream = { name: config.name, kind: 'gateway' };
@@ -70,6 +77,7 @@ export class Gateway implements Pool {
     this.#hash = deps.hash;
     this.#now = deps.now;
     this.#retire = deps.retire;
+    this.#onReserve = deps.onReserve;
     this.#first = deps.firstGeneration;
     this.#newest = deps.firstGeneration;
     this.#way('probe', ''); // A gateway that cannot be dialled is found out now, not by a client.
@@ -117,6 +125,14 @@ export class Gateway implements Pool {
     return [...this.#slots.values()].flatMap((slots) => slots.map((slot) => slot.route));
   }
 
+  /** Begins above all that earlier processes may have used. */
+  startAbove(generation: number): void {
+    if (generation < this.#newest) return;
+    this.#first = generation + 1;
+    this.#newest = generation + 1;
+    this.#slots.clear();
+  }
+
   /** No address of this gateway has a higher generation. */
   get newestGeneration(): number {
     return this.#newest;
@@ -147,6 +163,10 @@ export class Gateway implements Pool {
   }
 
   #born(key: string, n: number, generation: number): Slot {
+    if (generation + RESERVE / 2 > this.#reserved) {
+      this.#reserved = generation + RESERVE;
+      this.#onReserve(this.#reserved);
+    }
     return { generation, bornAt: this.#now(), route: this.#slotRoute(key, n, generation) };
   }
 

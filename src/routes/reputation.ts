@@ -18,6 +18,9 @@ interface Whom {
   readonly route: string;
 }
 
+/** Called with an ejection that begins, or is forgiven. */
+export type OnEjection = (key: string, ejection: Ejection | undefined) => void;
+
 const MOST_ENTRIES = 20_000;
 const MOST_VOLLEYS = 5_000;
 /** A route is in use while it did well within this time. */
@@ -31,8 +34,21 @@ const GOOD_RECORD = 3;
  * many healthy entries come, none drives out an ejected one.
  */
 export class Reputation {
-  readonly #health = new LRUCache<string, Health>({ max: MOST_ENTRIES });
-  readonly #ejections = new LRUCache<string, Ejection>({ max: MOST_ENTRIES });
+  readonly #health = new LRUCache<string, Health>({
+    max: MOST_ENTRIES,
+    dispose: (_, key, why) => {
+      if (why === 'evict') this.#changed.add(key);
+    },
+  });
+  readonly #ejections = new LRUCache<string, Ejection>({
+    max: MOST_ENTRIES,
+    dispose: (_, key, why) => {
+      if (why === 'evict') this.#onEjection(key, undefined);
+    },
+  });
+  /** Keys whose health is to be kept anew. */
+  readonly #changed = new Set<string>();
+  readonly #onEjection: OnEjection;
   readonly #volleys = new LRUCache<string, Volley>({ max: MOST_VOLLEYS });
   /** When routes last did well, by upstream and lane; longest ago first. */
   readonly #served = new LRUCache<string, Map<string, number>>({ max: MOST_VOLLEYS });
@@ -40,15 +56,32 @@ export class Reputation {
   readonly #before = new LRUCache<string, Health>({ max: MOST_VOLLEYS });
   readonly #random: Random;
 
-  constructor(random: Random) {
+  constructor(random: Random, onEjection: OnEjection) {
     this.#random = random;
+    this.#onEjection = onEjection;
+  }
+
+  /** What has changed of what is known of routes since it was last asked for; undefined: known no longer. */
+  *changedHealth(): Generator<readonly [key: string, health: Health | undefined]> {
+    const keys = [...this.#changed];
+    this.#changed.clear();
+    for (const key of keys) yield [key, this.#health.peek(key)];
+  }
+
+  /** Takes back what an earlier process knew. */
+  restoreHealth(key: string, health: Health): void {
+    this.#health.set(key, health);
+  }
+
+  restoreEjection(key: string, ejection: Ejection): void {
+    this.#ejections.set(key, ejection);
   }
 
   /** A good reply: it counts for the lane and everywhere, and forgives ejections that are over. */
   praise(whom: Whom, headMs: number | undefined, now: number): void {
     for (const key of [keyOf(whom), keyOf({ ...whom, lane: undefined })]) {
       this.#experience(key, { outcome: 'good', headMs }, now);
-      if (!isOut(this.#ejections.peek(key), now)) this.#ejections.delete(key);
+      if (!isOut(this.#ejections.peek(key), now)) this.#forgive(key);
     }
   }
 
@@ -65,6 +98,7 @@ export class Reputation {
     if (isOut(before, now)) return undefined;
     const ejection = eject(before, { ...cause, roll: this.#random() }, now);
     this.#ejections.set(key, ejection);
+    this.#onEjection(key, ejection);
     return ejection.untilAt;
   }
 
@@ -123,8 +157,9 @@ export class Reputation {
     for (const route of routes) {
       const key = keyOf({ lane, route });
       if (this.#ejections.peek(key)?.reason !== 'blocked') continue;
-      this.#ejections.delete(key);
+      this.#forgive(key);
       this.#health.delete(key);
+      this.#changed.add(key);
     }
   }
 
@@ -150,9 +185,15 @@ export class Reputation {
   }
 
   #undo(key: string): void {
-    this.#ejections.delete(key);
+    this.#forgive(key);
     const before = this.#before.get(key);
-    if (before) this.#health.set(key, before);
+    if (!before) return;
+    this.#health.set(key, before);
+    this.#changed.add(key);
+  }
+
+  #forgive(key: string): void {
+    if (this.#ejections.delete(key)) this.#onEjection(key, undefined);
   }
 
   #experience(
@@ -161,6 +202,7 @@ export class Reputation {
     now: number,
   ): void {
     this.#health.set(key, experienced(this.#health.get(key) ?? newHealth, what, now));
+    this.#changed.add(key);
   }
 }
 

@@ -2,11 +2,13 @@ import type { Clock, Random } from '../clock.ts';
 import type { UpstreamConfig } from '../config/config.ts';
 import type { Ledger } from '../core/action.ts';
 import type { Session } from '../core/session.ts';
+import type { Keep, KeptTable } from '../exchange/kept.ts';
 import type { Choice as Chosen, Exchange, Route, Routes } from '../exchange/ports.ts';
 import type { Emit } from '../telemetry/events.ts';
 import { Accounts } from './accounts.ts';
 import { Charges } from './charges.ts';
 import { Choice, type Seeker, type Standard } from './choice.ts';
+import { keptWays, savedSession } from './kept-ways.ts';
 import type { Hash, Pool } from './pool.ts';
 import { Reputation } from './reputation.ts';
 import { Sessions } from './sessions.ts';
@@ -24,6 +26,8 @@ export interface RoutesDeps {
   readonly hash: Hash;
   /** Closes the sockets of a route: idle ones at once, busy ones when they end. */
   readonly retire: (routeId: string) => void;
+  /** Keeps what must not be forgotten. */
+  readonly keep?: Keep;
 }
 
 /** The ways out, with what the composition root and the admin API may do besides. */
@@ -34,6 +38,8 @@ export interface WaysOut extends Routes {
   endSession(id: string): boolean;
   /** Everything there is, for display; never a credential. */
   list(): WaysOutView;
+  /** What outlives the process: sessions, ejections, outages, generations, reputations. */
+  readonly kept: readonly KeptTable[];
 }
 
 export interface WaysOutView {
@@ -67,9 +73,10 @@ export function createRoutes(deps: RoutesDeps): WaysOut {
 const standards: readonly Standard[] = ['healthy', 'any'];
 
 class Ways implements WaysOut {
+  readonly kept: readonly KeptTable[];
   readonly #deps: RoutesDeps;
   readonly #reputation: Reputation;
-  readonly #accounts = new Accounts();
+  readonly #accounts: Accounts;
   readonly #warm = new Warm();
   readonly #sessions: Sessions;
   readonly #choice: Choice;
@@ -78,9 +85,15 @@ class Ways implements WaysOut {
 
   constructor(deps: RoutesDeps) {
     this.#deps = deps;
-    this.#reputation = new Reputation(deps.random);
-    this.#sessions = new Sessions(deps);
-    this.#upstreams = new Upstreams(deps);
+    const keep: Keep = (...row) => deps.keep?.(...row);
+    this.#reputation = new Reputation(deps.random, (...row) => keep('ejections', ...row));
+    this.#accounts = new Accounts((...row) => keep('outages', ...row));
+    this.#upstreams = new Upstreams({ ...deps, onReserve: (...row) => keep('gateways', ...row) });
+    this.#sessions = new Sessions({
+      ...deps,
+      onChange: (id, session, route) =>
+        keep('sessions', id, savedSession(session, route, this.#upstreams)),
+    });
     this.#choice = new Choice({
       reputation: this.#reputation,
       accounts: this.#accounts,
@@ -95,6 +108,13 @@ class Ways implements WaysOut {
       warm: this.#warm,
     });
     this.update(deps.upstreams);
+    this.kept = keptWays({
+      clock: deps.clock,
+      sessions: this.#sessions,
+      upstreams: this.#upstreams,
+      reputation: this.#reputation,
+      accounts: this.#accounts,
+    });
   }
 
   choose(exchange: Exchange, laneId: string, ledger: Ledger): Chosen {

@@ -18,28 +18,48 @@ import type { Emit } from '../telemetry/events.ts';
 interface Held {
   readonly session: ActiveSession;
   readonly route: Route;
+  /** The last use that was kept. */
+  readonly keptAt: number;
 }
+
+/** Called with a session that began, ended or is remembered no longer. */
+export type OnSession = (
+  id: string,
+  session: Session | undefined,
+  route: Route | undefined,
+) => void;
 
 const MOST_ACTIVE = 50_000;
 const MOST_ENDED = 50_000;
 const SWEEP_EVERY_MS = 10_000;
+/** A use is kept when it puts the idle end off by this share. */
+const USE_SHARE = 0.1;
 
 /** The sessions of all clients. A session's route is kept here as it was bound: nothing can move it. */
 export class Sessions {
   readonly #active = new Map<string, Held>();
   /** Those that ended, kept beyond their refusal too: the next life must not get the address of the last. */
-  readonly #ended = new LRUCache<string, EndedSession>({ max: MOST_ENDED });
+  readonly #ended = new LRUCache<string, EndedSession>({
+    max: MOST_ENDED,
+    dispose: (_, id, why) => {
+      if (why === 'evict') this.#onChange(id, undefined, undefined);
+    },
+  });
+  readonly #used = new Set<string>();
   readonly #leases = new Map<string, number>();
   readonly #clock: Pick<Clock, 'now'>;
   readonly #emit: Emit;
   readonly #retire: (routeId: string) => void;
+  readonly #onChange: OnSession;
   #sweptAt = 0;
 
   constructor(deps: {
     clock: Pick<Clock, 'now'>;
     emit: Emit;
     retire: (routeId: string) => void;
+    onChange: OnSession;
   }) {
+    this.#onChange = deps.onChange;
     this.#clock = deps.clock;
     this.#emit = deps.emit;
     this.#retire = deps.retire;
@@ -64,6 +84,7 @@ export class Sessions {
     const held = this.#active.get(id);
     if (!held) return undefined;
     this.#active.set(id, { ...held, session: touch(held.session, this.#clock.now()) });
+    this.#used.add(id);
     return held.route;
   }
 
@@ -86,8 +107,40 @@ export class Sessions {
     const previous = this.#ended.peek(id);
     const lease = { upstream: route.upstream, routeId: route.id, country: o.country };
     const start = { now: this.#clock.now(), terms: o.terms, ttlMs: o.ttlMs };
+    const session = bind(previous, lease, start);
+    const bound = this.#hold(id, session, route);
+    this.#onChange(id, session, bound);
+    return bound;
+  }
+
+  /** Takes back a session of an earlier process; without a route one whose address has gone is burned. */
+  restore(id: string, session: Session, route: Route | undefined): void {
+    if (this.#active.has(id)) return;
+    if (session.state !== 'active') this.#ended.set(id, session);
+    else if (route) this.#hold(id, session, route);
+    else {
+      const ended = burn(session, this.#clock.now(), session.terms.burnedForMs);
+      this.#ended.set(id, ended);
+      this.#onChange(id, ended, undefined);
+    }
+  }
+
+  /** Those that were used since they were last kept; `rough`: where that puts their idle end off for long. */
+  *used(how: 'rough' | 'all'): Generator<{ id: string; session: ActiveSession; route: Route }> {
+    for (const id of [...this.#used]) {
+      const held = this.#active.get(id);
+      const aheadMs = held ? held.session.lastUsedAt - held.keptAt : 0;
+      if (held && how === 'rough' && aheadMs < held.session.terms.idleMs * USE_SHARE) continue;
+      this.#used.delete(id);
+      if (!held) continue;
+      this.#active.set(id, { ...held, keptAt: held.session.lastUsedAt });
+      yield { id, session: held.session, route: held.route };
+    }
+  }
+
+  #hold(id: string, session: ActiveSession, route: Route): Route {
     const bound = { ...route, session: id };
-    this.#active.set(id, { session: bind(previous, lease, start), route: bound });
+    this.#active.set(id, { session, route: bound, keptAt: session.lastUsedAt });
     this.#ended.delete(id);
     this.#leases.set(route.id, this.leasesOf(route.id) + 1);
     return bound;
@@ -142,6 +195,7 @@ export class Sessions {
   #end(id: string, { session, route }: Held, ended: EndedSession): void {
     this.#active.delete(id);
     this.#ended.set(id, ended);
+    this.#onChange(id, ended, undefined);
     const left = this.leasesOf(session.routeId) - 1;
     if (left > 0) this.#leases.set(session.routeId, left);
     else this.#leases.delete(session.routeId);

@@ -10,10 +10,19 @@ export class Upstreams {
   readonly #clock: { now(): number };
   readonly #hash: Hash;
   readonly #retire: (routeId: string) => void;
+  readonly #onReserve: (gateway: string, upTo: number) => void;
+  /** The last generation that was reserved of every gateway there ever was. */
+  readonly #reserved = new Map<string, number>();
   #configs = new Map<string, UpstreamConfig>();
   #pools = new Map<string, Pool>();
 
-  constructor(deps: { clock: { now(): number }; hash: Hash; retire: (routeId: string) => void }) {
+  constructor(deps: {
+    clock: { now(): number };
+    hash: Hash;
+    retire: (routeId: string) => void;
+    onReserve: (gateway: string, upTo: number) => void;
+  }) {
+    this.#onReserve = deps.onReserve;
     this.#clock = deps.clock;
     this.#hash = deps.hash;
     this.#retire = deps.retire;
@@ -66,11 +75,40 @@ export class Upstreams {
     return again?.id === routeId && isSame(again.way, route.way) ? again : undefined;
   }
 
+  /** The address that a session of an earlier process was bound to, if it is still dialled as then. */
+  leased(id: string, session: ActiveSession, wayHash: string): Route | undefined {
+    const pool = this.#pools.get(session.upstream);
+    if (pool?.upstream.kind !== 'gateway') return pool?.find(session.routeId);
+    const route = pool.lease(id, session.life, session.country);
+    return route?.id === session.routeId && this.wayHash(route) === wayHash ? route : undefined;
+  }
+
+  /** Tells two ways apart, credentials included, without giving them away. */
+  wayHash({ way }: Route): string {
+    return this.#hash(JSON.stringify(way)).slice(0, 16);
+  }
+
+  /** An earlier process may have used all generations up to this one. */
+  startAbove(gateway: string, generation: number): void {
+    this.#reserved.set(gateway, Math.max(generation, this.#reserved.get(gateway) ?? 0));
+    const pool = this.#pools.get(gateway);
+    if (pool instanceof Gateway) pool.startAbove(generation);
+  }
+
   #make(config: UpstreamConfig, before: Pool | undefined): Pool {
     if (config.kind !== 'gateway') return new FixedPool(config, this.#hash);
-    const firstGeneration = before instanceof Gateway ? before.newestGeneration + 1 : 0;
+    const { name } = config;
+    const firstGeneration =
+      before instanceof Gateway
+        ? before.newestGeneration + 1
+        : (this.#reserved.get(name) ?? -1) + 1;
     const now = () => this.#clock.now();
-    return new Gateway(config, { hash: this.#hash, retire: this.#retire, now, firstGeneration });
+    const onReserve = (upTo: number) => {
+      this.#reserved.set(name, upTo);
+      this.#onReserve(name, upTo);
+    };
+    const shared = { hash: this.#hash, retire: this.#retire, now };
+    return new Gateway(config, { ...shared, firstGeneration, onReserve });
   }
 
   /** Sockets of what left, or is dialled otherwise now, are not used again. */

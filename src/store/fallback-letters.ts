@@ -1,5 +1,5 @@
 import { byPlace, cursorAfter, pageLimit } from './cursor.ts';
-import type { Letter, NewLetter, Settlement } from './letter.ts';
+import type { Letter, LetterNeed, NewLetter, Settlement } from './letter.ts';
 import { MemoryLetters } from './memory-letters.ts';
 import type { Outage } from './outage.ts';
 import type {
@@ -106,9 +106,9 @@ export class FallbackLetters implements Letters {
   }
 
   /** Rejects during an outage: a claim that is not written is none. */
-  async claim(id: string, at: number): Promise<boolean> {
+  async claim(id: string, at: number, afterCrash?: LetterNeed): Promise<boolean> {
     this.#outage.assertOver();
-    return this.#inner.claim(this.#real(id), at);
+    return this.#inner.claim(this.#real(id), at, afterCrash);
   }
 
   async settle(id: string, outcome: Settlement): Promise<boolean> {
@@ -132,6 +132,18 @@ export class FallbackLetters implements Letters {
       remember(this.#closed, key, at, this.#bounds.maxLetters);
       return waiting;
     }
+  }
+
+  /** Rejects during an outage: nothing is redriven then anyway. */
+  async putOff(host: string, dueAt: number): Promise<number> {
+    this.#outage.assertOver();
+    return this.#inner.putOff(host, dueAt);
+  }
+
+  /** Those that wait in memory are told too; one that is below as well may be told twice. */
+  async *openKeys(): AsyncGenerator<readonly string[]> {
+    yield* this.#memory.openKeys();
+    yield* this.#inner.openKeys();
   }
 
   async drop(ids: readonly string[]): Promise<number> {

@@ -1,4 +1,11 @@
-import type { Letter, LetterState, NewLetter, NewResponse, Settlement } from './letter.ts';
+import type {
+  Letter,
+  LetterNeed,
+  LetterState,
+  NewLetter,
+  NewResponse,
+  Settlement,
+} from './letter.ts';
 import { MAX_TRAIL } from './letter.ts';
 
 /** The states in which a letter still stands for its request. */
@@ -29,6 +36,16 @@ export function parkedAgain(open: Letter, newer: NewLetter, body: Letter['body']
   };
 }
 
+/** A letter that is under redrive from now on. */
+export function claimed(letter: Letter, at: number, afterCrash: LetterNeed | undefined): Letter {
+  return {
+    ...letter,
+    state: 'redriving',
+    updatedAt: at,
+    ...(afterCrash && { needs: afterCrash }),
+  };
+}
+
 /** A letter under redrive once that has ended. */
 export function settledAs(letter: Letter, outcome: Settlement): Letter {
   const settled = {
@@ -38,15 +55,21 @@ export function settledAs(letter: Letter, outcome: Settlement): Letter {
     updatedAt: outcome.at,
     keepUntil: outcome.keepUntil ?? letter.keepUntil,
     attempts: [...letter.attempts, ...outcome.attempts].slice(-MAX_TRAIL),
+    ...(letter.needs && { needs: undefined }),
   };
   switch (outcome.to) {
     case 'parked':
-      return { ...settled, dueAt: outcome.dueAt, redrives: letter.redrives + 1 };
+      return {
+        ...settled,
+        dueAt: outcome.dueAt,
+        redrives: letter.redrives + (outcome.unsent ? 0 : 1),
+      };
     case 'done':
       return { ...settled, response: outcome.response && metaOf(outcome.response) };
     case 'expired':
-    case 'needs_client':
       return settled;
+    case 'needs_client':
+      return { ...settled, ...(outcome.needs && { needs: outcome.needs }) };
   }
 }
 

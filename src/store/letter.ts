@@ -31,6 +31,8 @@ export interface Letter {
   readonly body: 'kept' | 'lost';
   /** Whether credentials were taken out of the header fields. */
   readonly secretsBlanked: boolean;
+  /** Why only the client can send it again, or allow that; absent where nothing is in the way. */
+  readonly needs?: LetterNeed | undefined;
   /** When it was parked first; lists are ordered by it. */
   readonly parkedAt: number;
   readonly updatedAt: number;
@@ -45,6 +47,19 @@ export interface Letter {
   /** What a redrive brought, once it is `done`. */
   readonly response: ResponseMeta | undefined;
 }
+
+/** What a letter that `needs_client` needs. */
+export type LetterNeed =
+  /** The body was not kept whole. */
+  | 'body'
+  /** Its credentials were taken out when it was parked. */
+  | 'secrets'
+  /** It may have been executed already: sending it again has to be allowed. */
+  | 'consent'
+  /** Its session has ended, and it may go out in no other. */
+  | 'session'
+  /** The site does not accept its credentials any more. */
+  | 'credentials';
 
 /** One try, as told to whoever looks at the letter. */
 export interface LetterAttempt {
@@ -96,10 +111,10 @@ export interface NewLetter
 export type Settlement = SettlementBase &
   (
     | { readonly to: 'done'; readonly response: NewResponse | undefined }
-    /** Not this time: `redrives` goes up by one. */
-    | { readonly to: 'parked'; readonly dueAt: number }
+    /** Not this time: `redrives` goes up by one, unless nothing was sent. */
+    | { readonly to: 'parked'; readonly dueAt: number; readonly unsent?: true }
     | { readonly to: 'expired' }
-    | { readonly to: 'needs_client' }
+    | { readonly to: 'needs_client'; readonly needs?: LetterNeed }
   );
 
 interface SettlementBase {

@@ -1,7 +1,14 @@
 import { byPlace, cursorAfter, pageLimit, readCursor } from './cursor.ts';
 import { FairTurns } from './fair-turns.ts';
-import type { Letter, NewLetter, Settlement } from './letter.ts';
-import { firstParked, OPEN_STATES, parkedAgain, settledAs, storedPart } from './letter-changes.ts';
+import type { Letter, LetterNeed, NewLetter, Settlement } from './letter.ts';
+import {
+  claimed,
+  firstParked,
+  OPEN_STATES,
+  parkedAgain,
+  settledAs,
+  storedPart,
+} from './letter-changes.ts';
 import {
   type LetterCount,
   type LetterPage,
@@ -126,11 +133,11 @@ export class MemoryLetters implements Letters {
     );
   }
 
-  async claim(id: string, at: number): Promise<boolean> {
+  async claim(id: string, at: number, afterCrash?: LetterNeed): Promise<boolean> {
     this.#live();
     const held = this.#held.get(id);
     if (held?.letter.state !== 'parked' && held?.letter.state !== 'needs_client') return false;
-    this.#put({ ...held.letter, state: 'redriving', updatedAt: at }, held.body, undefined);
+    this.#put(claimed(held.letter, at, afterCrash), held.body, undefined);
     return true;
   }
 
@@ -150,6 +157,21 @@ export class MemoryLetters implements Letters {
     if (!held) return undefined;
     this.#put({ ...held.letter, state: 'done', updatedAt: at }, held.body, undefined);
     return held.letter.id;
+  }
+
+  async putOff(host: string, dueAt: number): Promise<number> {
+    this.#live();
+    const early = this.#parked().filter((letter) => letter.host === host && letter.dueAt < dueAt);
+    for (const letter of early) {
+      const held = this.#held.get(letter.id);
+      this.#put({ ...letter, dueAt }, held?.body, held?.response);
+    }
+    return early.length;
+  }
+
+  async *openKeys(): AsyncGenerator<readonly string[]> {
+    this.#live();
+    yield [...this.#openByKey.keys()];
   }
 
   async drop(ids: readonly string[]): Promise<number> {

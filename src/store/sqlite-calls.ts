@@ -16,6 +16,8 @@ export type Calls = Pick<
   | 'claim'
   | 'settle'
   | 'close'
+  | 'putOff'
+  | 'openKeys'
   | 'drop'
   | 'sweep'
   | 'giveBack'
@@ -73,6 +75,10 @@ export function perform(call: Call, letters: SqliteLetters, state: SqliteState):
       return letters.settle(...call.args);
     case 'close':
       return letters.close(...call.args);
+    case 'putOff':
+      return letters.putOff(...call.args);
+    case 'openKeys':
+      return letters.openKeys(...call.args);
     case 'drop':
       return letters.drop(...call.args);
     case 'sweep':

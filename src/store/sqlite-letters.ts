@@ -1,8 +1,15 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { cursorAfter } from './cursor.ts';
 import type { Candidate, FairTurns } from './fair-turns.ts';
-import type { Letter, LetterState, NewLetter, Settlement } from './letter.ts';
-import { firstParked, OPEN_STATES, parkedAgain, settledAs, storedPart } from './letter-changes.ts';
+import type { Letter, LetterNeed, LetterState, NewLetter, Settlement } from './letter.ts';
+import {
+  claimed,
+  firstParked,
+  OPEN_STATES,
+  parkedAgain,
+  settledAs,
+  storedPart,
+} from './letter-changes.ts';
 import { letterFrom } from './letter-json.ts';
 import { listQuery } from './sqlite-list.ts';
 import type { LetterCount, LetterQuery, Parked } from './store.ts';
@@ -12,6 +19,10 @@ const DUE_WINDOW = 1000;
 const HOSTS_LOOKED_AT = 1000;
 /** Letters removed in one go: each go is one transaction, and others wait for it. */
 export const REMOVED_AT_ONCE = 200;
+/** Letters put off in one go, likewise. */
+export const CHANGED_AT_ONCE = 500;
+/** Keys read in one go. */
+export const KEYS_AT_ONCE = 10_000;
 /** Pages (4 KiB) given back to the disk in one go. */
 const PAGES_GIVEN_BACK = 500;
 
@@ -107,11 +118,12 @@ export class SqliteLetters {
     return row.at ?? undefined;
   }
 
-  claim(id: string, at: number): boolean {
+  claim(id: string, at: number, afterCrash?: LetterNeed): boolean {
     const row = this.#byId(id);
     const letter = row && letterFrom(row.detail);
     if (!row || (letter?.state !== 'parked' && letter?.state !== 'needs_client')) return false;
-    this.#update(row.n, { ...letter, state: 'redriving', updatedAt: at }, letter.state);
+    const goesBackTo = afterCrash === undefined ? letter.state : 'needs_client';
+    this.#update(row.n, claimed(letter, at, afterCrash), goesBackTo);
     return true;
   }
 
@@ -132,6 +144,26 @@ export class SqliteLetters {
     const letter = letterFrom(row.detail);
     this.#update(row.n, { ...letter, state: 'done', updatedAt: at });
     return letter.id;
+  }
+
+  /** At most `CHANGED_AT_ONCE`: fewer means that there are no more. */
+  putOff(host: string, dueAt: number): number {
+    const { changes } = this.#sql(
+      `UPDATE letters SET due_at = :at, detail = json_set(detail, '$.dueAt', :at) WHERE n IN (
+         SELECT n FROM letters INDEXED BY letters_due_of_host
+         WHERE state = 'parked' AND host = :host AND due_at < :at LIMIT ${CHANGED_AT_ONCE})`,
+    ).run({ at: dueAt, host });
+    return Number(changes);
+  }
+
+  /** At most `KEYS_AT_ONCE`, behind a key: fewer means that there are no more. */
+  openKeys(after: string): readonly string[] {
+    const rows = this.#sql(
+      `SELECT key FROM letters INDEXED BY letters_open
+       WHERE state IN ('parked', 'redriving', 'needs_client') AND key > ?
+       ORDER BY key LIMIT ${KEYS_AT_ONCE}`,
+    ).all(after);
+    return rows.map(({ key }) => String(key));
   }
 
   drop(ids: readonly string[]): number {

@@ -1,7 +1,7 @@
 import type { NewLetter, Settlement } from './letter.ts';
 import { letterFrom, lettersFrom } from './letter-json.ts';
 import { SqliteClient } from './sqlite-client.ts';
-import { REMOVED_AT_ONCE } from './sqlite-letters.ts';
+import { CHANGED_AT_ONCE, KEYS_AT_ONCE, REMOVED_AT_ONCE } from './sqlite-letters.ts';
 import { ENTRIES_AT_ONCE } from './sqlite-state.ts';
 import type { Json, LetterQuery, Letters, Rows, State, Store } from './store.ts';
 
@@ -50,9 +50,24 @@ function lettersOver(client: SqliteClient): Letters {
     counts: () => client.call('counts'),
     due: async (now, limit) => lettersFrom(await client.call('due', now, limit)),
     nextDueAt: () => client.call('nextDueAt'),
-    claim: (id, at) => client.call('claim', id, at),
+    claim: (id, at, afterCrash) => client.call('claim', id, at, afterCrash),
     settle: (id, outcome) => client.call('settle', id, ownSettlement(outcome)),
     close: (key, at) => client.call('close', key, at),
+    async putOff(host, dueAt) {
+      let sum = 0;
+      for (let changed = CHANGED_AT_ONCE; changed === CHANGED_AT_ONCE; sum += changed) {
+        changed = await client.call('putOff', host, dueAt);
+      }
+      return sum;
+    },
+    async *openKeys() {
+      for (let after = ''; ; ) {
+        const keys = await client.call('openKeys', after);
+        yield keys;
+        if (keys.length < KEYS_AT_ONCE) return;
+        after = keys.at(-1) ?? '';
+      }
+    },
     async drop(ids) {
       let dropped = 0;
       for (let at = 0; at < ids.length; at += REMOVED_AT_ONCE) {

@@ -1,4 +1,11 @@
-import type { Letter, LetterState, NewLetter, ResponseMeta, Settlement } from './letter.ts';
+import type {
+  Letter,
+  LetterNeed,
+  LetterState,
+  NewLetter,
+  ResponseMeta,
+  Settlement,
+} from './letter.ts';
 
 /** Everything that outlives the process. Every operation that fails rejects with a `StoreError`. */
 export interface Store {
@@ -35,12 +42,22 @@ export interface Letters {
   due(now: number, limit: number): Promise<readonly Letter[]>;
   /** When the next parked letter is due; in the past if one is already. */
   nextDueAt(): Promise<number | undefined>;
-  /** `parked` or `needs_client` → `redriving`. False when it is in no such state: somebody else has it, or it is over. */
-  claim(id: string, at: number): Promise<boolean>;
+  /**
+   * `parked` or `needs_client` → `redriving`. False when it is in no such state: somebody else has it, or it is over.
+   * A crash puts it back; with `afterCrash` it then needs that, since nobody will know how far the redrive had got.
+   */
+  claim(id: string, at: number, afterCrash?: LetterNeed): Promise<boolean>;
   /** Ends a claim. False when the letter is not under redrive any more: closed or dropped meanwhile. */
   settle(id: string, outcome: Settlement): Promise<boolean>;
   /** The same request has succeeded after all: its open letter is `done`. The letter's id, if there was one. */
   close(key: string, at: number): Promise<string | undefined>;
+  /**
+   * Parked letters of a host that would be due earlier are due then. Their other facts stay as they are, and none
+   * of them counts as tried. How many there were.
+   */
+  putOff(host: string, dueAt: number): Promise<number>;
+  /** The keys of all open letters, in portions; one that is stored at that moment may be told twice. */
+  openKeys(): AsyncIterable<readonly string[]>;
   /** Removes letters, whatever their state. How many there were. */
   drop(ids: readonly string[]): Promise<number>;
   /** Removes letters that are past `keepUntil`, save those under redrive. How many there were. */

@@ -17,6 +17,9 @@ export type ProxyEvent =
       readonly verdict: Verdict;
       readonly action: Action;
       readonly durationMs: number;
+      /** Over the wire so far: the body of a reply that goes on is not counted in. */
+      readonly sentBytes: number;
+      readonly receivedBytes: number;
     }
   /** A good-looking reply that may be none: by what its lane usually gets, or by a marker that is only reported. */
   | {
@@ -139,11 +142,67 @@ export type ProxyEvent =
       readonly host: string;
       readonly detail: string;
     }
+  /** An exchange that ended badly is kept, before its client hears of it. */
+  | {
+      readonly type: 'dead_letter_parked';
+      readonly at: number;
+      readonly exchange: Exchange;
+      readonly id: string;
+      readonly lane: string;
+      /** How many requests it stands for now. */
+      readonly count: number;
+      readonly state: 'parked' | 'needs_client';
+      /** The verdict's reason, or the stop. */
+      readonly reason: string;
+      readonly dueAt: number;
+      /** `memory`: lost if the process dies before the disk takes it. */
+      readonly kept: 'durable' | 'memory';
+    }
+  /** The client's own later try of the same request has succeeded. */
+  | { readonly type: 'dead_letter_closed'; readonly at: number; readonly id: string }
+  /** A redrive has ended, or was not begun. */
+  | {
+      readonly type: 'dead_letter_redriven';
+      readonly at: number;
+      readonly id: string;
+      readonly lane: string;
+      readonly outcome: RedriveOutcome;
+      /** One sentence. */
+      readonly detail: string;
+    }
+  /** Something that must outlive the process could not be kept, or not read. */
+  | {
+      readonly type: 'store_trouble';
+      readonly at: number;
+      /** What was to be done, as in "park a dead letter". */
+      readonly doing: string;
+      readonly code: string;
+      readonly message: string;
+    }
   | {
       readonly type: 'notice';
       readonly at: number;
       readonly level: 'info' | 'warn' | 'error';
       readonly message: string;
     };
+
+/** What became of one letter when it was to be redriven. */
+export type RedriveOutcome =
+  | 'done'
+  /** It failed again, and is due later. */
+  | 'parked'
+  /** It failed too often. */
+  | 'expired'
+  | 'needs_client'
+  /** The first letter of its host failed, so the others were not tried. */
+  | 'put_off'
+  /** Somebody else has it, or it is over. */
+  | 'busy'
+  /** There is no such letter. */
+  | 'missing'
+  /** It cannot be sent as it is: its body or its credentials were not kept, or consent is missing. */
+  | 'unsendable'
+  /** The proxy stops, or the store is in trouble. */
+  | 'interrupted';
 
 export type Emit = (event: ProxyEvent) => void;

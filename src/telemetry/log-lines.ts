@@ -2,6 +2,7 @@ import type { Stop } from '../core/action.ts';
 import { explain, explainStop, seconds, sight } from '../core/explain.ts';
 import type { Verdict } from '../core/verdict.ts';
 import type { Stage } from '../exchange/ports.ts';
+import { deadLetterLine } from './dead-letter-lines.ts';
 import type { ProxyEvent } from './events.ts';
 import { request, requestFields } from './request-words.ts';
 import { suspicionLine } from './suspicion-line.ts';
@@ -40,6 +41,11 @@ export function logLine(event: ProxyEvent): LogLine {
     case 'download_resumed':
     case 'download_lost':
       return download(event);
+    case 'dead_letter_parked':
+    case 'dead_letter_closed':
+    case 'dead_letter_redriven':
+    case 'store_trouble':
+      return deadLetterLine(event);
     case 'lane_paused':
       return line('info', `${event.lane} asks for less: paused for ${until(event)}`, {
         forbear: { lane: event.lane, paused_ms: left(event) },

@@ -111,6 +111,8 @@ function attempted(): ProxyEvent {
     },
     verdict: throttled,
     action: { kind: 'wait', ledger: 'rate', delayMs: 5000, charged: false },
+    sentBytes: 0,
+    receivedBytes: 0,
     durationMs: 31,
   };
 }

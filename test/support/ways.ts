@@ -4,6 +4,7 @@ import type { Ledger } from '../../src/core/action.ts';
 import { newLedger } from '../../src/core/ledger.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import type { AccountVerdict, RouteVerdict, Verdict } from '../../src/core/verdict.ts';
+import type { Keep } from '../../src/exchange/kept.ts';
 import type { Choice, Exchange, Route } from '../../src/exchange/ports.ts';
 import { createRoutes, type WaysOut } from '../../src/routes/routes.ts';
 import type { ProxyEvent } from '../../src/telemetry/events.ts';
@@ -23,8 +24,12 @@ export interface Site {
 }
 
 /** Ways out over some upstreams, on a clock wound by hand. */
-export function siteWith(upstreams: readonly UpstreamConfig[], seed = 1): Site {
-  const clock = new FakeClock();
+export function siteWith(
+  upstreams: readonly UpstreamConfig[],
+  seed = 1,
+  o: { readonly clock?: FakeClock; readonly keep?: Keep } = {},
+): Site {
+  const clock = o.clock ?? new FakeClock();
   const events: ProxyEvent[] = [];
   const retired: string[] = [];
   const routes = createRoutes({
@@ -34,6 +39,7 @@ export function siteWith(upstreams: readonly UpstreamConfig[], seed = 1): Site {
     emit: (event) => events.push(event),
     hash: (text) => createHash('sha256').update(text).digest('hex'),
     retire: (routeId) => retired.push(routeId),
+    ...(o.keep && { keep: o.keep }),
   });
   return { routes, clock, events, retired };
 }
