@@ -17,17 +17,6 @@ export function faultOf(facts: StreamFacts, session: H2Session): Error {
   return connectionFault(session.fault);
 }
 
-/** Whether it is known already why a stream ended early. */
-export function isExplained(facts: StreamFacts, session: H2Session): boolean {
-  const { goaway, complaint, fault } = session;
-  return (
-    facts.resetBy !== undefined ||
-    goaway !== undefined ||
-    complaint !== undefined ||
-    fault !== undefined
-  );
-}
-
 function resetFault(code: number): CodedError {
   const text = `reset with ${nameOf(code)}`;
   switch (code) {

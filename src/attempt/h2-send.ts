@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { fieldValue } from '../core/fields.ts';
 import type { Exchange } from '../exchange/ports.ts';
 import { CodedError } from './failure.ts';
-import { faultOf, isExplained } from './h2-faults.ts';
+import { faultOf } from './h2-faults.ts';
 import { h2Fields, h2Trailers, reasonOf } from './h2-fields.ts';
 import type { H2Session, Slot } from './h2-session.ts';
 import { Incoming } from './incoming.ts';
@@ -139,13 +139,7 @@ class StreamSending {
       this.#incoming?.end(passableTrailers(this.#rawTrailers));
       return;
     }
-    // Node says why a session died only after it has closed its streams.
-    if (isExplained(facts, session)) this.#broke();
-    else setImmediate(() => this.#broke());
-  }
-
-  #broke(): void {
-    const fault = faultOf(this.#o.slot.facts, this.#o.session);
+    const fault = faultOf(facts, session);
     this.#fail(fault);
     this.#incoming?.fail(fault);
   }

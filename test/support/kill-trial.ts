@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { startTrial, type TrialProcess } from './trial-process.ts';
 import { startTrialSite, type TrialSite } from './trial-site.ts';
@@ -21,6 +20,7 @@ export interface KillReport {
 /** All that clients know. */
 class Told {
   replies = 0;
+  onReply = () => {};
   readonly pauses = new Set<string>();
   readonly sessions = new Map<string, string>();
   readonly burned = new Set<string>();
@@ -72,11 +72,19 @@ function configFor(site: TrialSite): string {
 async function loadAndKill(n: number, forbear: TrialProcess, told: Told): Promise<void> {
   let alive = true;
   const worker = async (w: number): Promise<void> => {
-    for (let i = 0; alive; i += 1) await askOne(forbear.port, `${n}-${w}-${i}`, i % 4, told);
+    for (let i = 0; alive && i < 10_000; i += 1)
+      await askOne(forbear.port, `${n}-${w}-${i}`, i % 4, told);
   };
   const workers = Array.from({ length: WORKERS }, (_, w) => worker(w));
-  // Spread, so that every step of a write is hit sooner or later.
-  await delay(200 + ((n * 137) % 500));
+  // With a reply, at once: whatever it told must be on disk by now.
+  const killAt = told.replies + 20 + ((n * 7) % 30);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  told.onReply = () => {
+    if (told.replies < killAt) return;
+    forbear.child.kill('SIGKILL');
+    resolve();
+  };
+  await promise;
   const ended = forbear.end('SIGKILL');
   alive = false;
   await ended;
@@ -109,6 +117,7 @@ function note(got: Got, told: Told, learn: (got: Got) => void): void {
   const letter = got.headers['forbear-dead-letter'];
   if (typeof letter === 'string') told.letters.add(letter);
   learn(got);
+  told.onReply();
 }
 
 const ask = (port: number, url: string, session?: string): Promise<Got> =>
