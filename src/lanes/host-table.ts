@@ -32,6 +32,10 @@ export class HostTable {
     return this.#hosts.size + this.#spared.size;
   }
 
+  has(authority: string): boolean {
+    return this.#hosts.has(authority) || this.#spared.has(authority);
+  }
+
   /** The host, made when it is new, and from now on the one used last. */
   get(authority: string): Host {
     const known = this.#hosts.get(authority) ?? this.#spared.get(authority);

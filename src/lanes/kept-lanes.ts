@@ -10,6 +10,8 @@ export class KeptLanes implements KeptTable {
   readonly #hosts: HostTable;
   readonly #clock: Pick<Clock, 'now'>;
   #savedAt = 0;
+  /** Keys of the rows there are: a host that is forgotten takes its row along. */
+  readonly #rows = new Set<string>();
 
   constructor(hosts: HostTable, clock: Pick<Clock, 'now'>) {
     this.#hosts = hosts;
@@ -19,8 +21,16 @@ export class KeptLanes implements KeptTable {
   *changes(): Generator<KeptChange> {
     const since = this.#savedAt;
     this.#savedAt = this.#clock.now();
-    for (const host of this.#hosts.all()) {
-      if (host.usedAt >= since) yield { key: host.authority, value: savedHost(host) };
+    // All at once, since a host that is used meanwhile moves to the end of its table.
+    for (const host of [...this.#hosts.all()]) {
+      if (host.usedAt < since) continue;
+      this.#rows.add(host.authority);
+      yield { key: host.authority, value: savedHost(host) };
+    }
+    for (const key of [...this.#rows]) {
+      if (this.#hosts.has(key)) continue;
+      this.#rows.delete(key);
+      yield { key, value: undefined };
     }
   }
 
@@ -30,8 +40,12 @@ export class KeptLanes implements KeptTable {
     for (const { key, value, shiftMs } of rows) {
       const saved = readSavedHost(value);
       const host = saved && movedHost(saved, shiftMs);
-      if (host?.host === key && isOfUse(host, now)) this.#hosts.get(key).health.load(host);
-      else useless.push(key);
+      if (host?.host !== key || !isOfUse(host, now)) {
+        useless.push(key);
+        continue;
+      }
+      this.#hosts.get(key).health.load(host);
+      this.#rows.add(key);
     }
     return useless;
   }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { LimitsConfig } from '../config/config.ts';
 import { Distrust } from './distrust.ts';
 import { H2Sessions } from './h2-session.ts';
@@ -18,8 +18,8 @@ export type { ListenerDeps } from './listener-deps.ts';
 export interface Listener {
   /** Starts to accept; rejects when the address cannot be had. */
   listen(): Promise<{ host: string; port: number }>;
-  /** Stops accepting and lets what runs finish; connections close after their next reply. */
-  stopAccepting(): void;
+  /** Lets what runs finish; connections close after their next reply. Settles when nobody new is let in. */
+  stopAccepting(): Promise<void>;
   /** Stops accepting, ends every connection at once, and settles when none is left. */
   close(): Promise<void>;
   /** undefined while it does not listen. */
@@ -140,10 +140,11 @@ function rejectConnection(socket: Socket, refusal: Refusal, deps: ListenerDeps):
 }
 
 /**
- * Goes on when nobody waits for being accepted any more: whom the system has let in already would be reset by the
+ * Settles when nobody waits for being accepted any more: whom the system has let in already would be reset by the
  * closing, with a request that may be on its way. One is accepted in each turn of the event loop.
  */
-function takeIn(server: Server, then: () => void): void {
+function takeIn(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
   let turns = MOST_TURNS;
   let quiet = 0;
   const onConnection = () => {
@@ -154,10 +155,11 @@ function takeIn(server: Server, then: () => void): void {
     quiet += 1;
     if (quiet <= QUIET_TURNS && turns > 0) return void setImmediate(next);
     server.off('connection', onConnection);
-    then();
+    resolve();
   };
   server.on('connection', onConnection);
-  next();
+  setImmediate(next);
+  return promise;
 }
 
 function handleOf(
@@ -172,10 +174,11 @@ function handleOf(
     state.draining = true;
     sessions.drain();
   };
-  const shut = () => void (server.listening && server.close());
-  const stopAccepting = () => {
+  const stopAccepting = async () => {
     beginDraining();
-    takeIn(server, shut);
+    await takeIn(server);
+    // Not the HTTP server's own close: it cuts idle connections, and a request may be on its way on one of them.
+    if (server.listening) NetServer.prototype.close.call(server);
   };
   return {
     address,
@@ -191,7 +194,7 @@ function handleOf(
       if (lines.size === 0 && !server.listening) return;
       const closed = once(server, 'close');
       beginDraining();
-      shut();
+      server.close();
       await Promise.all([closed, lines.destroyAll()]);
     },
   };

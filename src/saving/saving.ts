@@ -33,6 +33,8 @@ const SAVE_EVERY_MS = 5_000;
 /** So long a reply waits for the disk; then it goes out, and that is told. */
 const REPLY_WAIT_MS = 250;
 const LAST_WAIT_MS = 5_000;
+/** Rows that are written without a pause: thousands at once would hold every exchange up. */
+const ROWS_AT_ONCE = 100;
 /** A disk that is slow is told once in this time. */
 const TELL_EVERY_MS = 60_000;
 
@@ -46,8 +48,11 @@ class TableSaving implements Saving {
   readonly #writes: Writes;
   readonly #restored = Promise.withResolvers<void>();
   #isRestored = false;
+  #isStopped = false;
   #tables: readonly KeptTable[] = [];
   #cancel = () => {};
+  /** One save at a time. */
+  #saving = Promise.resolve();
   #toldAt = Number.NEGATIVE_INFINITY;
 
   constructor(deps: SavingDeps) {
@@ -80,13 +85,13 @@ class TableSaving implements Saving {
   }
 
   async saveAll(): Promise<void> {
-    this.#save('all');
-    await this.#within(LAST_WAIT_MS, this.#writes.all());
+    const saved = this.#save('all').then(() => this.#writes.all());
+    await this.#within(LAST_WAIT_MS, saved);
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#cancel();
-    this.#cancel = () => {};
     this.#tables = [];
   }
 
@@ -97,7 +102,7 @@ class TableSaving implements Saving {
       const now = moment();
       const good = rows.flatMap(([key, row]) => readRow(key, row, now) ?? []);
       for (const key of table.restore(good)) {
-        this.#writes.writeQuietly(table.name, key, undefined);
+        void this.#writes.writeQuietly(table.name, key, undefined);
       }
     } catch (error) {
       const { code = 'internal', message = String(error) } = error as { code?: string } & Error;
@@ -107,17 +112,26 @@ class TableSaving implements Saving {
   }
 
   #saveLater(): void {
+    if (this.#isStopped) return;
     this.#cancel = this.#deps.clock.after(SAVE_EVERY_MS, () => {
-      this.#save('rough');
-      this.#saveLater();
+      void this.#save('rough').then(() => this.#saveLater());
     });
   }
 
-  #save(how: 'rough' | 'all'): void {
-    for (const table of this.#tables) {
-      for (const { key, value } of table.changes(how)) {
-        this.#writes.writeQuietly(table.name, key, value);
-      }
+  #save(how: 'rough' | 'all'): Promise<void> {
+    this.#saving = this.#saving.then(async () => {
+      for (const table of this.#tables) await this.#saveOne(table, how);
+    });
+    return this.#saving;
+  }
+
+  async #saveOne(table: KeptTable, how: 'rough' | 'all'): Promise<void> {
+    let writes: Promise<void>[] = [];
+    for (const { key, value } of table.changes(how)) {
+      writes.push(this.#writes.writeQuietly(table.name, key, value));
+      if (writes.length < ROWS_AT_ONCE) continue;
+      await Promise.all(writes);
+      writes = [];
     }
   }
 

@@ -27,21 +27,22 @@ export class Writes {
   /** A row that replies wait for. */
   write(table: string, key: string, value: unknown): void {
     const isOnes = table === LANES || table === SESSIONS;
-    this.#begin(isOnes ? `${table}/${key}` : table, table, key, value);
+    void this.#begin(isOnes ? `${table}/${key}` : table, table, key, value);
   }
 
   /** A row that nobody waits for. */
-  writeQuietly(table: string, key: string, value: unknown): void {
-    this.#begin(QUIETLY, table, key, value);
+  writeQuietly(table: string, key: string, value: unknown): Promise<void> {
+    return this.#begin(QUIETLY, table, key, value);
   }
 
   // What cannot be kept is told, and the proxy goes on.
-  #begin(owner: string, table: string, key: string, value: unknown): void {
+  #begin(owner: string, table: string, key: string, value: unknown): Promise<void> {
     const writing = this.#put(table, key, value).catch((error: unknown) => this.#fail(error));
     this.#pending.set(owner, writing);
     void writing.then(() => {
       if (this.#pending.get(owner) === writing) this.#pending.delete(owner);
     });
+    return writing;
   }
 
   /** What this exchange may tell of; undefined when all of it is on disk, which is nearly always. */

@@ -211,7 +211,7 @@ test('draining sends GOAWAY, lets running streams finish, and closes behind the 
   const wire = await rawH2(rig);
   wire.ask(1, request('/', HOST));
   while (rig.seen.length === 0) await flush();
-  rig.listener.stopAccepting();
+  void rig.listener.stopAccepting();
   const goaway = await wire.reader.wait(({ type }) => type === TYPE.goaway);
   assert.deepEqual([codeOf(goaway), goaway.payload.readUInt32BE(0)], [CODE.noError, 1]);
   wire.ask(3, request('/', HOST));

@@ -375,9 +375,10 @@ test('after stopAccepting what runs is finished and its connection closed', asyn
   const reply = untilClosed(socket);
   socket.write(GET.replace('Connection: close\r\n', ''));
   await rig.event('exchange_started');
-  rig.listener.stopAccepting();
+  const shut = rig.listener.stopAccepting();
   resolve();
   assert.equal(field(parse(await reply).lines, 'connection'), 'close');
+  await shut;
   assert.equal(rig.listener.address(), undefined);
   socket.destroy();
   await rig.stop();
