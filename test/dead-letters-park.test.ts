@@ -80,7 +80,11 @@ test('a store that hangs holds the client for five seconds and no longer', async
   assert.equal(events[1]?.type, 'dead_letter_parked');
 });
 
-function arriving(exchange: Exchange, clock: FakeClock) {
+function arriving(
+  exchange: Exchange,
+  clock: FakeClock,
+  expects: 'nothing' | 'continue' = 'nothing',
+) {
   const source = new PassThrough() as PassThrough & BodySource;
   Object.assign(source, { rawTrailers: [] });
   const body = createRequestBody(source, {
@@ -89,14 +93,15 @@ function arriving(exchange: Exchange, clock: FakeClock) {
     memory: { hasRoom: () => true, add: () => {}, bytes: 0 },
     clock,
     idleMs: 30_000,
-    awaitsContinue: true,
+    awaitsContinue: expects === 'continue',
     onWanted: () => source.write('abc'),
     onFailed: () => {},
   });
+  if (expects === 'nothing') source.write('abc');
   return { source, exchange: { ...exchange, method: 'PUT', body } };
 }
 
-test('a body that a client holds back until it is asked for is asked for, and waited for a moment', async () => {
+test('a body that is still on its way is waited for', async () => {
   const { deps, clock, exchange, letters } = world();
   const { source, exchange: asked } = arriving(exchange, clock);
   const answered = parking(async () => refused, deps)(asked);
@@ -105,6 +110,15 @@ test('a body that a client holds back until it is asked for is asked for, and wa
   await flush();
   const id = (await answered).deadLetter ?? '';
   assert.equal(Buffer.from((await letters.body(id)) ?? []).toString(), 'abcdef');
+});
+
+test('a body that waits for a 100 Continue is not asked for: the refusal comes at once in its place', async () => {
+  const { deps, clock, exchange, letters } = world();
+  const { source, exchange: asked } = arriving(exchange, clock, 'continue');
+  const { deadLetter } = await parking(async () => refused, deps)(asked);
+  assert.equal(source.writableLength + source.readableLength, 0);
+  const letter = await letters.get(deadLetter ?? '');
+  assert.deepEqual([letter?.state, letter?.needs], ['needs_client', 'body']);
 });
 
 test('a body that does not come within a moment leaves a letter without it', async () => {

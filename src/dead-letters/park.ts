@@ -57,7 +57,7 @@ async function park(
 ): Promise<string | undefined> {
   const { clock, trails, emit } = deps;
   try {
-    const body = await wholeBody(exchange, delivery, clock);
+    const body = await wholeBody(exchange, clock);
     if (exchange.signal.aborted) return undefined;
     const letter = newLetter({
       exchange,
@@ -95,21 +95,15 @@ function tell(exchange: Exchange, letter: NewLetter, parked: Parked, deps: ParkD
 /** The whole body; undefined where it is not whole any more, or does not arrive within a moment. */
 async function wholeBody(
   { body, policy }: Exchange,
-  { ledger }: Delivery,
   clock: Clock,
 ): Promise<Uint8Array | undefined> {
   if (!body.present) return new Uint8Array();
   if (!body.replayable || (body.length ?? 0) > policy.replayBodyBytes) return undefined;
-  const asked = new AbortController();
-  if (ledger.attempts === 0) {
-    // Nobody has wanted it yet: a client may wait for a 100 Continue.
-    const pass = body.open();
-    pass.on('error', () => {});
-    pass.resume();
-    asked.signal.addEventListener('abort', () => pass.destroy());
-  }
-  await Promise.race([body.ended, clock.sleep(BODY_WAIT_MS, asked.signal)]);
-  asked.abort();
+  // A refusal comes in place of the 100 Continue that such a client waits for: it keeps its body.
+  if (body.withheld) return undefined;
+  const arrived = new AbortController();
+  await Promise.race([body.ended, clock.sleep(BODY_WAIT_MS, arrived.signal)]);
+  arrived.abort();
   return body.kept?.();
 }
 

@@ -100,6 +100,10 @@ class StreamedBody implements ClientBody {
     return this.#state === 'complete' ? this.#source.rawTrailers : [];
   }
 
+  get withheld(): boolean {
+    return this.#terms.awaitsContinue && !this.#wanted && !this.#began;
+  }
+
   kept(): Uint8Array | undefined {
     if (this.#lost || this.#state !== 'complete') return undefined;
     return Buffer.concat(this.#kept);

@@ -104,6 +104,8 @@ export interface RequestBody {
   readonly replayable: boolean;
   /** Settles when no more of it will come. Never rejects. Absent where nothing is on its way. */
   readonly ended?: Promise<void>;
+  /** The client sends it only when it is asked to (`Expect: 100-continue`), and nobody has opened it yet. */
+  readonly withheld?: boolean;
   /** All bytes, once all are here and as long as all are kept; disturbs no pass. */
   kept?(): Uint8Array | undefined;
   /** A pass over the whole body; what has not arrived yet follows live. Ends any earlier pass. */
