@@ -50,6 +50,8 @@ function crawler() {
   const lanes = createLanes({ clock, random: seededRandom(3), emit, network });
   const pages = createPages({ clock, emit, tools: judgeTools } as never);
   const evidence = createEvidence({ clock, network, upstreams: () => 1 });
+  // Read now and then, as by the saving.
+  const kept = [lanes.kept, ...site.routes.kept, pages.kept];
   const visit = async (n: number): Promise<void> => {
     const host = `h${n}.test`;
     const base = exchange({ now: clock.now() });
@@ -66,6 +68,7 @@ function crawler() {
     lane.record({ exchange: by, admission, verdict: ok, route });
     report(site, route, ok, { lane: lane.id, exchange: by });
     if (admission.kind === 'admitted') admission.release();
+    if (n % 1_000 === 0) for (const table of kept) Array.from(table.changes('rough'));
   };
   return { lanes, clock, visit };
 }

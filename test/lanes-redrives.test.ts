@@ -62,3 +62,22 @@ test('redrives that wait take no room in the queue from live traffic', async () 
   );
   assert.equal(more.state, 'queue_full');
 });
+
+test('a redrive leaves twice the usual distance to the start before it, and room for whoever comes meanwhile', async () => {
+  const paced = { pace: { concurrency: 10, queue: 9, ratePerSecond: 10 } };
+  const traffic = new Traffic();
+  const first = traffic.ask({ policy: paced });
+  await flush();
+  first.finish(ok);
+  const late = redrive(traffic, { policy: paced });
+  await traffic.clock.advance(150);
+  assert.equal(late.state, 'waiting');
+  const live = traffic.ask({ policy: paced });
+  await flush();
+  assert.equal(live.state, 'admitted');
+  live.finish(ok);
+  await traffic.clock.advance(199);
+  assert.equal(late.state, 'waiting');
+  await traffic.clock.advance(1);
+  assert.equal(late.state, 'admitted');
+});

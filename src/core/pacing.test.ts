@@ -283,3 +283,27 @@ test('through any history the numbers stay finite, floor below ceiling, and stor
     { numRuns: 300 },
   );
 });
+
+test('starts that only fill gaps never raise a rate that was learned', () => {
+  const rate = 10;
+  const cycle = {
+    ...newPacing(),
+    rate,
+    lo: 5,
+    hi: null,
+    cycleAt: T0,
+    nextAt: T0,
+    last: T0,
+    window: 8,
+  };
+  const after = (use: 'wanted' | 'filling') => {
+    let pacing: Pacing = cycle;
+    for (let n = 0; n < 600; n += 1) {
+      const now = Math.max(T0, pacing.nextAt);
+      pacing = succeeded(started(pacing, now, use), { startedAt: now }, now + 5);
+    }
+    return pacing.rate;
+  };
+  assert.equal(after('filling'), rate);
+  assert.ok((after('wanted') ?? 0) > rate * 1.2);
+});

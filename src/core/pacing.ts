@@ -89,8 +89,11 @@ export function turn(pacing: Pacing, now: number, inFlight: number): Turn {
   return now < pacing.nextAt ? { kind: 'at', at: pacing.nextAt } : { kind: 'go' };
 }
 
-/** An attempt starts now. */
-export function started(pacing: Pacing, now: number): Pacing {
+/**
+ * An attempt starts now. One that only fills a gap is no use of the pace: nobody is in want of a higher one, so it must
+ * not lead the lane to try one.
+ */
+export function started(pacing: Pacing, now: number, use: 'wanted' | 'filling' = 'wanted'): Pacing {
   if (pacing.rate === null) {
     const afresh = pacing.cycleAt < 0 || now - pacing.last > SILENCE_MS;
     return afresh ? { ...pacing, cycleAt: now, good: 0, last: now } : { ...pacing, last: now };
@@ -98,7 +101,8 @@ export function started(pacing: Pacing, now: number): Pacing {
   const intervalMs = 1000 / pacing.rate;
   const lateMs = now - Math.max(pacing.nextAt, pacing.pausedUntil);
   const spanMs = Math.max(0, now - Math.max(pacing.last, pacing.cycleAt));
-  const usedMs = lateMs <= Math.max(CATCH_UP_MS, intervalMs / 4) ? spanMs : 0;
+  const isDense = lateMs <= Math.max(CATCH_UP_MS, intervalMs / 4);
+  const usedMs = isDense && use === 'wanted' ? spanMs : 0;
   return {
     ...pacing,
     nextAt: Math.max(pacing.nextAt, now - CATCH_UP_MS) + intervalMs,

@@ -14,6 +14,7 @@ import type { Emit } from '../telemetry/events.ts';
 import { AuthFuse, type Probe } from './auth-fuse.ts';
 import { ForbiddenPaths } from './forbidden-paths.ts';
 import type { Host } from './host.ts';
+import { leastGapMs } from './paced-lane.ts';
 import type { SavedHost } from './saved-state.ts';
 import { authSign, breakerOutcome, metForbidden, type Showing, showingOf } from './showing.ts';
 
@@ -102,10 +103,20 @@ export class Health {
     return turn(this.pacing, now, unanswered);
   }
 
+  /** The distance between two starts that host and pace ask for. */
+  gapMs(pace: Policy['pace']): number {
+    const { rate } = this.pacing;
+    return Math.max(rate === null ? 0 : 1000 / rate, leastGapMs(pace));
+  }
+
   /** An attempt starts, with the breaker's leave just asked for. */
-  start(granted: Extract<Passage, { kind: 'granted' }>, now: number): void {
+  start(
+    granted: Extract<Passage, { kind: 'granted' }>,
+    now: number,
+    { priority }: Pick<Exchange, 'priority'>,
+  ): void {
     this.#setBreaker(granted.breaker);
-    this.pacing = started(this.pacing, now);
+    this.pacing = started(this.pacing, now, priority === 'redrive' ? 'filling' : 'wanted');
   }
 
   returnLease(lease: number): void {

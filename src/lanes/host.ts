@@ -1,3 +1,4 @@
+import type { Turn } from '../core/pacing.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Verdict } from '../core/verdict.ts';
 import type { Admission, Exchange, Route } from '../exchange/ports.ts';
@@ -23,6 +24,8 @@ type Next =
   | { readonly kind: 'wait'; readonly at: number };
 
 const NEVER = Number.POSITIVE_INFINITY;
+/** A redrive leaves at least this many times the usual distance to the start before it: room for whoever comes. */
+const REST = 2;
 /** Lanes of one host beyond this are forgotten while they are idle. */
 const MANY_LANES = 64;
 
@@ -40,6 +43,7 @@ export class Host {
   /** Exchanges that were sent already, and their place in the order of first arrival. */
   readonly #sentBefore = new WeakMap<Exchange, number>();
   #inFlight = 0;
+  #startedAt = Number.NEGATIVE_INFINITY;
   #arrivals = 0;
   #timer: { readonly at: number; readonly cancel: () => void } | undefined;
 
@@ -109,10 +113,11 @@ export class Host {
   }
 
   /** Refuses all who wait. */
-  close(): void {
+  turnAway(stop: 'draining' | 'isolated'): void {
     const now = this.#now();
     for (const [waiter, { lane }] of [...this.#waiting]) {
-      this.#refuse(waiter, refused('draining', retryAfterMs(lane, this.health, now)));
+      const backMs = stop === 'draining' ? retryAfterMs(lane, this.health, now) : undefined;
+      this.#refuse(waiter, refused(stop, backMs));
     }
     this.#arm(NEVER);
   }
@@ -166,7 +171,7 @@ export class Host {
     for (const lane of this.#lanes.values()) {
       const head = lane.queue.peek();
       if (!head) continue;
-      const own = lane.turn(head.exchange.policy.pace, now);
+      const own = this.#turnIn(lane, head, now);
       if (own.kind === 'at') at = Math.min(at, own.at);
       if (own.kind !== 'go') continue;
       if (head.exchange.priority !== 'redrive') return this.#pass(lane, head, now);
@@ -174,6 +179,14 @@ export class Host {
     }
     const head = redrive?.queue.peek();
     return redrive && head ? this.#pass(redrive, head, now) : { kind: 'wait', at };
+  }
+
+  #turnIn(lane: PacedLane, { exchange }: Waiter, now: number): Turn {
+    const { pace } = exchange.policy;
+    const own = lane.turn(pace, now);
+    if (own.kind !== 'go' || exchange.priority !== 'redrive') return own;
+    const at = this.#startedAt + REST * this.health.gapMs(pace);
+    return at > now ? { kind: 'at', at } : own;
   }
 
   #pass(lane: PacedLane, { exchange }: Waiter, now: number): Next {
@@ -189,7 +202,8 @@ export class Host {
     if (this.#lanes.delete(lane.id)) this.#lanes.set(lane.id, lane);
     const { exchange, credential } = waiter;
     this.#around.network?.started(this.authority, now);
-    this.health.start(granted, now);
+    this.health.start(granted, now, exchange);
+    this.#startedAt = now;
     lane.start(exchange.policy.pace, now, this.#around.random());
     this.#inFlight += 1;
     this.#sentBefore.set(exchange, waiter.order);
