@@ -190,7 +190,7 @@ tls: { insecure_hosts: ["*"] }
 `,
   );
   const forbear = fileURLToPath(new URL('../bin/forbear.js', import.meta.url));
-  const env = { ...process.env, FORBEAR_HOME: join(home, name) };
+  const env = { ...process.env, FORBEAR_HOME: join(home, name), FORBEAR_ADMIN_LISTEN: 'off' };
   const log = join(values.logs ?? home, `${name}.log`);
   const out = openSync(log, 'w');
   const child = spawn(process.execPath, [...node, forbear, 'start', '--config', file], {

@@ -21,7 +21,10 @@ export async function throughForbear(
   writeFileSync(config, configFor(gateway));
   const child = spawn(process.execPath, [COMMAND, 'start', '--config', config], {
     cwd: home,
-    env: { PATH: process.env.PATH, HOME: home, FORBEAR_HOME: join(home, 'state') },
+    env: {
+      ...{ PATH: process.env.PATH, HOME: home, FORBEAR_HOME: join(home, 'state') },
+      FORBEAR_ADMIN_LISTEN: 'off',
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const closed = once(child, 'close');

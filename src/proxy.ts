@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
+import { adminBeside } from './admin-beside.ts';
 import type { Resolve } from './attempt/dial.ts';
 import { Wires } from './attempt/wires.ts';
 import {
@@ -9,7 +10,7 @@ import {
   systemRandom,
   wallTime,
 } from './clock.ts';
-import type { Config } from './config/config.ts';
+import type { Address, Config } from './config/config.ts';
 import { type PolicyRequest, policyFor } from './config/resolve.ts';
 import { createDeadLetters, type DeadLetters } from './dead-letters/dead-letters.ts';
 import { Drain } from './exchange/drain.ts';
@@ -41,6 +42,8 @@ export interface ProxyOptions {
   readonly config: Config;
   /** Folder of the certificate authority and of what is kept. */
   readonly home: string;
+  /** Where the admin server listens; there is none without it. */
+  readonly admin?: Address;
   /** A first subscriber to the events. */
   readonly emit?: Emit;
   /** Looks names up for `direct`; the system's resolver unless given. */
@@ -50,7 +53,7 @@ export interface ProxyOptions {
 /** A running (or not yet started) Forbear. */
 export interface Proxy {
   /** Starts to listen. Rejects with the system's error when it cannot. */
-  start(): Promise<{ proxy: { host: string; port: number } }>;
+  start(): Promise<{ proxy: Address; admin: Address | undefined }>;
   /** New rules for new exchanges; what is under way, and what was learned, stays. */
   reload(config: Config): void;
   /** Stops accepting, turns away who waits, and lets what runs finish within `drain`. */
@@ -85,45 +88,61 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
   };
   const parts = assemble(options, foundations, () => current.config);
   const { deadLetters, listener, routes, wires } = parts;
-  const state = { ready: false };
+  const state: State = { name: 'starting', draining: undefined };
+  const activity = () => ({
+    connections: listener.openConnections(),
+    exchanges: parts.running.size,
+    sockets: wires.openSockets(),
+  });
+  const drain = (): Promise<void> => {
+    state.name = 'draining';
+    state.draining ??= drainParts(parts, current.config.drainMs);
+    return state.draining;
+  };
+  const admin = adminBeside(options.admin, {
+    ...parts,
+    config: () => current.config,
+    status: () => ({ state: state.name, listen: listener.address(), ...activity() }),
+    drain: () => void drain(),
+  });
 
   return {
     async start() {
       const proxy = await listener.listen();
+      const adminAddress = await admin?.listen();
       // What comes meanwhile waits.
       await parts.saving.restore(parts.loop.kept);
       void deadLetters.start();
-      state.ready = true;
-      return { proxy };
+      if (state.draining === undefined) state.name = 'ready';
+      return { proxy, admin: adminAddress };
     },
     get ready() {
-      return state.ready;
+      return state.name === 'ready';
     },
     reload(next) {
       current.config = next;
       wires.reload(next);
       routes.update(next.upstreams);
     },
-    async drain() {
-      state.ready = false;
-      await drainParts(parts, current.config.drainMs);
-    },
+    drain,
     async stop() {
-      state.ready = false;
+      state.name = 'draining';
       await stopParts(parts);
+      await admin?.close();
       await foundations.store.close();
     },
-    activity: () => ({
-      connections: listener.openConnections(),
-      exchanges: parts.running.size,
-      sockets: wires.openSockets(),
-    }),
+    activity,
     subscribe: bus.subscribe,
     deadLetters,
   };
 }
 
 type Parts = ReturnType<typeof assemble>;
+
+interface State {
+  name: 'starting' | 'ready' | 'draining';
+  draining: Promise<void> | undefined;
+}
 
 /** Nobody new, no new attempt; what runs has its time, and then its answer all the same. */
 async function drainParts(parts: Parts, drainMs: number): Promise<void> {
@@ -196,7 +215,7 @@ function assemble(options: ProxyOptions, foundations: Foundations, config: () =>
     sessionState: (exchange) => routes.sessionState(exchange),
   });
   const running = trackRunning(bus, createHeartbeats(shared));
-  return { deadLetters, drain, lanes, listener, loop, routes, running, saving, wires };
+  return { bus, deadLetters, drain, lanes, listener, loop, routes, running, saving, wires };
 }
 
 type Run<Rest extends unknown[], Answer> = (exchange: Exchange, ...rest: Rest) => Promise<Answer>;
@@ -230,7 +249,7 @@ function assembleLoop(foundations: Foundations, wires: Wires, config: () => Conf
     laneFor: (exchange) => lanes.laneFor(exchange, exchange.lane),
     ...wires.legs,
   };
-  const kept = [lanes.kept, ...routes.kept, pages.kept];
+  const kept = [lanes.kept, lanes.isolation, ...routes.kept, pages.kept];
   return { deps, drain, hash, kept, lanes, routes, saving };
 }
 

@@ -11,16 +11,27 @@ type Proxy = Awaited<ReturnType<typeof createProxy>>;
 export interface Launched {
   readonly proxy: Proxy;
   readonly listen: Address;
+  /** undefined: there is no admin server. */
+  readonly admin: Address | undefined;
 }
 
 /** Starts a proxy in this process. Rejects with the system's error when it cannot listen. */
-export async function launch(config: Config, home: string, log: Log): Promise<Launched> {
-  const proxy = await createProxy({ config, home, emit: log.emit }).catch((error: unknown) => {
-    // A file that is damaged or not ours is left as it is: what it holds is for the user to decide.
-    throw error instanceof StoreError ? new CommandError(error.message, 2) : error;
-  });
+export async function launch(
+  config: Config,
+  home: string,
+  log: Log,
+  admin?: Address,
+): Promise<Launched> {
+  const beside = admin === undefined ? {} : { admin };
+  const proxy = await createProxy({ config, home, emit: log.emit, ...beside }).catch(
+    (error: unknown) => {
+      // A file that is damaged or not ours is left as it is: what it holds is for the user to decide.
+      throw error instanceof StoreError ? new CommandError(error.message, 2) : error;
+    },
+  );
   try {
-    return { proxy, listen: (await proxy.start()).proxy };
+    const bound = await proxy.start();
+    return { proxy, listen: bound.proxy, admin: bound.admin };
   } catch (error) {
     await proxy.stop();
     throw error;
@@ -28,7 +39,14 @@ export async function launch(config: Config, home: string, log: Log): Promise<La
 }
 
 /** Says in one line why it is not possible to listen there, and what helps; other errors stay as they are. */
-export async function explainListenError(error: unknown, listen: Address): Promise<unknown> {
+export async function explainListenError(
+  error: unknown,
+  { listen, admin }: Pick<Config, 'listen' | 'admin'>,
+): Promise<unknown> {
+  const { port } = error as { port?: unknown };
+  if (admin.listen !== 'off' && port === admin.listen.port && port !== listen.port) {
+    return explainAdminError(error, admin.listen);
+  }
   const address = `${listen.host}:${listen.port}`;
   switch (systemCode(error)) {
     case 'EADDRINUSE': {
@@ -52,4 +70,15 @@ export async function explainListenError(error: unknown, listen: Address): Promi
     default:
       return error;
   }
+}
+
+/** The same for the admin server. */
+function explainAdminError(error: unknown, { host, port }: Address): unknown {
+  const code = systemCode(error);
+  if (code !== 'EADDRINUSE' && code !== 'EACCES') return error;
+  const what = code === 'EADDRINUSE' ? 'is in use' : 'may not be listened on';
+  return new CommandError(
+    `${host}:${port}, for the admin server, ${what}; take another: --admin ${host}:${port + 2} (or none: --admin off)`,
+    1,
+  );
 }

@@ -47,7 +47,10 @@ function addService(program: Command, terminal: Terminal, outcome: Outcome): voi
   withConfig(program.command('start'))
     .description('run the proxy until it is stopped; the log goes to standard error')
     .option('--listen <host:port>', 'where clients reach the proxy (default: 127.0.0.1:8888)')
-    .option('--admin <host:port>', 'where the admin server listens (default: 127.0.0.1:8889)')
+    .option(
+      '--admin <host:port>',
+      'where the admin server listens, or off (default: 127.0.0.1:8889)',
+    )
     .action(async (flags: ConfigFlags) => {
       const { start } = await import('./start.ts');
       outcome.code = await start(flags, terminal);

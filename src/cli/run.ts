@@ -68,7 +68,7 @@ async function ownProxy(config: Config, home: string, terminal: Terminal): Promi
   const anyPort = { ...config, listen: { ...config.listen, port: 0 } };
   const { proxy, listen } = await launch(config, home, log).catch(async (error: unknown) => {
     if (systemCode(error) === 'EADDRINUSE') return launch(anyPort, home, log);
-    throw await explainListenError(error, config.listen);
+    throw await explainListenError(error, config);
   });
   return {
     listen,

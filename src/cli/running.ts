@@ -7,6 +7,8 @@ import type { Address, Config } from '../config/config.ts';
 export interface Running {
   readonly pid: number;
   readonly listen: Address;
+  /** Where its admin server is; undefined: nowhere. */
+  readonly admin?: Address;
   /** ISO 8601. */
   readonly started: string;
   readonly configHash: string;
@@ -52,11 +54,12 @@ export function configHash(config: Config): string {
 
 function isRunning(value: unknown): value is Running {
   if (typeof value !== 'object' || value === null) return false;
-  const { pid, listen, started, configHash: hash } = value as Record<string, unknown>;
+  const { pid, listen, admin, started, configHash: hash } = value as Record<string, unknown>;
   return (
     Number.isSafeInteger(pid) &&
     (pid as number) > 0 &&
     isAddress(listen) &&
+    (admin === undefined || isAddress(admin)) &&
     typeof started === 'string' &&
     typeof hash === 'string'
   );

@@ -19,14 +19,16 @@ export async function start(flags: ConfigFlags, terminal: Terminal): Promise<Exi
   const home = openHome(terminal.env);
   const { caFile } = await openAuthority(home);
   const log = createLog(config.log);
-  const launched = await launch(config, home, log).catch(async (error: unknown) => {
-    throw await explainListenError(error, config.listen);
+  const adminListen = config.admin.listen === 'off' ? undefined : config.admin.listen;
+  const launched = await launch(config, home, log, adminListen).catch(async (error: unknown) => {
+    throw await explainListenError(error, config);
   });
   const startedAt = new Date(systemClock.now()).toISOString();
   const announce = (current: Config): void =>
     writeRunning(home, {
       pid: process.pid,
       listen: launched.listen,
+      ...(launched.admin === undefined ? {} : { admin: launched.admin }),
       started: startedAt,
       configHash: configHash(current),
     });
@@ -37,7 +39,7 @@ export async function start(flags: ConfigFlags, terminal: Terminal): Promise<Exi
   try {
     const stopped = untilStopped(launched, log);
     // Said last: whoever reads it may change the file or stop the proxy at once.
-    terminal.out(welcome(launched.listen, caFile, config));
+    terminal.out(welcome(launched, caFile, config));
     return await stopped;
   } finally {
     endReloads();
@@ -46,10 +48,10 @@ export async function start(flags: ConfigFlags, terminal: Terminal): Promise<Exi
   }
 }
 
-function welcome(listen: Address, caFile: string, config: Config): string {
-  const { host, port } = clientAddress(listen);
+function welcome({ listen, admin }: Launched, caFile: string, config: Config): string {
   const lines = [
-    `Forbear listens on http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    `Forbear listens on ${urlOf(listen)}`,
+    ...(admin ? [`  dashboard      ${urlOf(admin)}/`] : []),
     `  configuration  ${config.file ?? 'all defaults'}`,
     `  CA             ${caFile}`,
     '  one command    forbear run -- python scraper.py',
@@ -57,6 +59,11 @@ function welcome(listen: Address, caFile: string, config: Config): string {
     ...config.notices.map((notice) => `  note: ${notice}`),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function urlOf(listen: Address): string {
+  const { host, port } = clientAddress(listen);
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 interface Reloading {

@@ -22,9 +22,10 @@ export interface Conflict {
 export function accessConflicts(o: {
   listen: Address | undefined;
   clients: number | undefined;
-  admin: { listen: Address; token: string | null } | undefined;
+  admin: { listen: Address | 'off'; token: string | null } | undefined;
 }): readonly Conflict[] {
   const { listen, clients, admin } = o;
+  const adminListen = admin?.listen === 'off' ? undefined : admin?.listen;
   const conflicts: Conflict[] = [];
   if (listen && clients === 0 && !isLoopback(listen.host)) {
     conflicts.push({
@@ -32,13 +33,13 @@ export function accessConflicts(o: {
       message: 'off loopback the proxy needs clients: without them anybody could use it',
     });
   }
-  if (admin && admin.token === null && !isLoopback(admin.listen.host)) {
+  if (adminListen && admin?.token === null && !isLoopback(adminListen.host)) {
     conflicts.push({
       path: ['admin', 'listen'],
       message: 'off loopback the admin server needs admin.token',
     });
   }
-  if (listen && admin && sameListener(listen, admin.listen)) {
+  if (listen && adminListen && sameListener(listen, adminListen)) {
     conflicts.push({
       path: ['admin', 'listen'],
       message: 'the same address as listen; each needs its own port',

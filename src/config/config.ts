@@ -5,7 +5,7 @@ export interface Config {
   /** Where it was read from; undefined when all is default. */
   readonly file: string | undefined;
   readonly listen: Address;
-  readonly admin: { readonly listen: Address; readonly token: string | null };
+  readonly admin: { readonly listen: Address | 'off'; readonly token: string | null };
   readonly clients: readonly { readonly name: string; readonly password: string }[];
   readonly auth: 'optional' | 'required';
   readonly allowPrivateTargets: boolean;

@@ -94,6 +94,7 @@ metrics: { max_lanes: 5 }
     configOf(text).notices.map((notice) => notice.split(' ')[0]),
     ['metrics.max_lanes'],
   );
-  const notices = configOf('', { FORBEAR_ADMIN_TOKEN: 'x' }).notices;
-  assert.deepEqual(notices, ['admin.token is accepted, but not in effect in this version']);
+  assert.deepEqual(configOf('', { FORBEAR_ADMIN_TOKEN: 'x' }).notices, []);
+  const notices = configOf('', { FORBEAR_METRICS_MAX_LANES: '5' }).notices;
+  assert.deepEqual(notices, ['metrics.max_lanes is accepted, but not in effect in this version']);
 });

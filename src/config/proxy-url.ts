@@ -9,17 +9,26 @@ import { templateProblem } from './texts.ts';
 export const listenAddress = scalar<Address>({
   expects: 'an address to listen on, such as 127.0.0.1:8888 or [::1]:8888',
   json: { type: 'string', pattern: '^(\\[[0-9a-fA-F:.]+\\]|[^:\\s/]+):\\d{1,5}$' },
-  parse: (value) => {
-    const [, bracketed, plain, digits] =
-      /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s/[\]]+)):(\d{1,5})$/.exec(
-        typeof value === 'string' ? value : '',
-      ) ?? [];
-    const port = Number(digits);
-    if (!(port <= 65_535)) return undefined;
-    if (bracketed !== undefined) return isIPv6(bracketed) ? { host: bracketed, port } : undefined;
-    return { host: (plain ?? '').toLowerCase(), port };
-  },
+  parse: addressOf,
 });
+
+/** The same for the admin server, which need not be there. */
+export const adminAddress = scalar<Address | 'off'>({
+  expects: 'an address to listen on, such as 127.0.0.1:8889 or [::1]:8889, or off',
+  json: { type: 'string', pattern: '^((\\[[0-9a-fA-F:.]+\\]|[^:\\s/]+):\\d{1,5}|off)$' },
+  parse: (value) => (value === 'off' ? 'off' : addressOf(value)),
+});
+
+function addressOf(value: unknown): Address | undefined {
+  const [, bracketed, plain, digits] =
+    /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s/[\]]+)):(\d{1,5})$/.exec(
+      typeof value === 'string' ? value : '',
+    ) ?? [];
+  const port = Number(digits);
+  if (!(port <= 65_535)) return undefined;
+  if (bracketed !== undefined) return isIPv6(bracketed) ? { host: bracketed, port } : undefined;
+  return { host: (plain ?? '').toLowerCase(), port };
+}
 
 /** A gateway's URL in its parts, all of them templates. */
 export interface GatewayParts {

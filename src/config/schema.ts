@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { limitsSchema } from './limits-schema.ts';
 import { policySchema, profileSchema, targetSchema } from './policy-schema.ts';
-import { listenAddress } from './proxy-url.ts';
+import { adminAddress, listenAddress } from './proxy-url.ts';
 import { autoFlag, duration, size, whole } from './scalars.ts';
 import { group, option, required, setting } from './setting.ts';
 import { hostGlob, secretText, text, textOf } from './texts.ts';
@@ -27,17 +27,11 @@ export const configSchema = z.strictObject({
   admin: group(
     {
       listen: setting(
-        listenAddress,
+        adminAddress,
         '127.0.0.1:8889',
-        'Where the admin API and the dashboard are.',
-        {},
+        'Where the admin API and the dashboard are; off: nowhere. Read at start.',
       ),
-      token: setting(
-        secretText.nullable(),
-        null,
-        'Bearer token for it; required off loopback.',
-        {},
-      ),
+      token: setting(secretText.nullable(), null, 'Bearer token for it; required off loopback.'),
     },
     'The admin server.',
   ),

@@ -51,6 +51,8 @@ export type Stop =
   | 'session_unsupported'
   | 'auth_fuse'
   | 'draining'
+  /** The operator holds this host back. */
+  | 'isolated'
   | 'client_gone';
 
 /** Where one exchange stands; each kind of repetition has its own count. */

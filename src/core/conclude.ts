@@ -91,6 +91,7 @@ function statusFor(ending: Ending): number {
     case 'breaker_open':
     case 'queue_full':
     case 'draining':
+    case 'isolated':
       return 503;
     case 'session_burned':
       return ending.reply === undefined ? 409 : statusOfFailure(ending);
@@ -158,6 +159,7 @@ const STOP_TOKENS: Partial<Record<Stop, string>> = {
   breaker_open: 'destination_unavailable',
   queue_full: 'connection_limit_reached',
   draining: 'proxy_internal_response',
+  isolated: 'destination_unavailable',
   session_burned: 'http_request_denied',
   session_expired: 'http_request_denied',
   session_unsupported: 'proxy_configuration_error',

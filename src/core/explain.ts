@@ -172,6 +172,7 @@ const STOPS: Record<Stop, string> = {
   auth_fuse:
     'the same credentials were refused several times in a row; they are not tried again for now',
   draining: 'the proxy is stopping',
+  isolated: 'this host is isolated: nothing is sent there until it is resumed',
   client_gone: 'the client has gone',
 };
 

@@ -110,13 +110,9 @@ export class Health {
   }
 
   /** An attempt starts, with the breaker's leave just asked for. */
-  start(
-    granted: Extract<Passage, { kind: 'granted' }>,
-    now: number,
-    { priority }: Pick<Exchange, 'priority'>,
-  ): void {
-    this.#setBreaker(granted.breaker);
-    this.pacing = started(this.pacing, now, priority === 'redrive' ? 'filling' : 'wanted');
+  start({ breaker }: { breaker: Breaker }, now: number, use: 'wanted' | 'filling'): void {
+    this.#setBreaker(breaker);
+    this.pacing = started(this.pacing, now, use);
   }
 
   returnLease(lease: number): void {

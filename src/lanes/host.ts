@@ -202,7 +202,7 @@ export class Host {
     if (this.#lanes.delete(lane.id)) this.#lanes.set(lane.id, lane);
     const { exchange, credential } = waiter;
     this.#around.network?.started(this.authority, now);
-    this.health.start(granted, now, exchange);
+    this.health.start(granted, now, exchange.priority === 'redrive' ? 'filling' : 'wanted');
     this.#startedAt = now;
     lane.start(exchange.policy.pace, now, this.#around.random());
     this.#inFlight += 1;

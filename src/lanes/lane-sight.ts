@@ -4,7 +4,7 @@ import type { Host } from './host.ts';
 export interface LaneSight {
   readonly id: string;
   readonly host: string;
-  readonly state: 'breaker_open' | 'breaker_half_open' | 'paused' | 'active' | 'idle';
+  readonly state: 'isolated' | 'breaker_open' | 'breaker_half_open' | 'paused' | 'active' | 'idle';
   /** undefined: not paused. */
   readonly pausedUntil: number | undefined;
   /** Starts per second: what was learned or what is configured, whichever is less; null: not limited. */
@@ -20,7 +20,10 @@ export interface LaneSight {
 }
 
 /** Shows the lanes of a host. */
-export function sightOf(host: Host, now: number): LaneSight[] {
+export function sightOf(
+  host: Host,
+  { now, isolated }: { readonly now: number; readonly isolated: boolean },
+): LaneSight[] {
   const { pacing, breaker, failuresInRow } = host.health;
   const pausedUntil = pacing.pausedUntil > now ? pacing.pausedUntil : undefined;
   return [...host.lanes()].map((lane) => {
@@ -28,7 +31,9 @@ export function sightOf(host: Host, now: number): LaneSight[] {
     return {
       id: lane.id,
       host: host.authority,
-      state: hostState(breaker.state, pausedUntil) ?? (isActive ? 'active' : 'idle'),
+      state: isolated
+        ? 'isolated'
+        : (hostState(breaker.state, pausedUntil) ?? (isActive ? 'active' : 'idle')),
       pausedUntil,
       rate: least(pacing.rate, lane.policy.pace.ratePerSecond),
       budget: host.health.budgetLeft(lane.policy),
@@ -40,6 +45,15 @@ export function sightOf(host: Host, now: number): LaneSight[] {
       failuresInRow,
     };
   });
+}
+
+/** An isolated host that nobody asked for yet. */
+export function isolatedSight(host: string): LaneSight {
+  return {
+    ...{ id: host, host, state: 'isolated', pausedUntil: undefined, rate: null, budget: 0 },
+    ...{ breaker: 'closed', breakerUntil: undefined, waiting: 0, inFlight: 0 },
+    ...{ concurrency: 0, failuresInRow: 0 },
+  };
 }
 
 function hostState(

@@ -8,8 +8,9 @@ import { credentialOf } from './credential.ts';
 import type { NetworkGate } from './health.ts';
 import type { Host } from './host.ts';
 import { HostTable } from './host-table.ts';
+import { Isolation } from './isolation.ts';
 import { KeptLanes, LANES, savedHost } from './kept-lanes.ts';
-import { type LaneSight, sightOf } from './lane-sight.ts';
+import { isolatedSight, type LaneSight, sightOf } from './lane-sight.ts';
 import { refused } from './refusal.ts';
 import { movedHost, readSavedLanes, type SavedLanes } from './saved-state.ts';
 import { Slot } from './slot.ts';
@@ -40,6 +41,11 @@ export interface Lanes {
   restore(saved: unknown): void;
   /** The same, row by row. */
   readonly kept: KeptTable;
+  /** Sends nothing to a host any more until it is resumed, and refuses all who wait there. False: nothing changed. */
+  isolate(authority: string): boolean;
+  resume(authority: string): boolean;
+  /** The isolated hosts, row by row. */
+  readonly isolation: KeptTable;
   /** Refuses all who wait, and whoever comes from now on, with `draining`. */
   close(): void;
 }
@@ -57,10 +63,25 @@ export function createLanes(options: LanesOptions): Lanes {
     ...{ clock, random, emit, probe, network },
     keep: keep && ((host) => keep(LANES, host.authority, savedHost(host))),
   });
-  const gate = { open: true };
+  const isolation = new Isolation((...row) => keep?.(...row));
+  const gate = { open: true, isolation };
+  const tell = (lane: string, isolated: boolean) =>
+    emit({ type: 'lane_isolated', at: clock.now(), lane, isolated });
   return {
     laneFor: (exchange, laneKey) => new ExchangeLane({ hosts, gate, exchange, laneKey }),
-    list: () => [...hosts.all()].flatMap((host) => sightOf(host, clock.now())),
+    list: () => sights(hosts, isolation, clock.now()),
+    isolate: (authority) => {
+      if (!isolation.add(authority)) return false;
+      if (hosts.has(authority)) hosts.get(authority).turnAway('isolated');
+      tell(authority, true);
+      return true;
+    },
+    resume: (authority) => {
+      const was = isolation.remove(authority);
+      if (was) tell(authority, false);
+      return was;
+    },
+    isolation,
     snapshot: () => ({
       version: 1,
       hosts: [...hosts.all()].filter((host) => isWorthSaving(host, clock.now())).map(savedHost),
@@ -71,9 +92,23 @@ export function createLanes(options: LanesOptions): Lanes {
     kept: new KeptLanes(hosts, clock),
     close: () => {
       gate.open = false;
-      for (const host of hosts.all()) host.close();
+      for (const host of hosts.all()) host.turnAway('draining');
     },
   };
+}
+
+function sights(hosts: HostTable, isolation: Isolation, now: number): LaneSight[] {
+  const known = [...hosts.all()].flatMap((host) =>
+    sightOf(host, { now, isolated: isolation.has(host.authority) }),
+  );
+  const shown = new Set(known.map(({ host }) => host));
+  const unused = [...isolation.all()].filter((host) => !shown.has(host));
+  return [...known, ...unused.map(isolatedSight)];
+}
+
+interface Gate {
+  readonly open: boolean;
+  readonly isolation: Isolation;
 }
 
 function isWorthSaving(host: Host, now: number): boolean {
@@ -86,14 +121,14 @@ class ExchangeLane implements Lane {
   readonly id: string;
   readonly host: string;
   readonly #hosts: HostTable;
-  readonly #gate: { readonly open: boolean };
+  readonly #gate: Gate;
   readonly #exchange: Exchange;
   readonly #laneKey: string | undefined;
   readonly #credential: string | undefined;
 
   constructor(o: {
     hosts: HostTable;
-    gate: { readonly open: boolean };
+    gate: Gate;
     exchange: Exchange;
     laneKey: string | undefined;
   }) {
@@ -113,6 +148,7 @@ class ExchangeLane implements Lane {
 
   async admit(exchange: Exchange): Promise<Admission> {
     if (!this.#gate.open) return refused('draining', RESTART_MS);
+    if (this.#gate.isolation.has(this.host)) return refused('isolated');
     const laneKey = this.#laneKey;
     return this.#host.admit({ exchange, laneKey, credential: this.#credential });
   }

@@ -152,6 +152,20 @@ export class Reputation {
     return health.good - health.bad >= GOOD_RECORD;
   }
 
+  /** Out everywhere by the operator's word, which is no experience of it. */
+  takeOut(route: string, untilAt: number): void {
+    const key = keyOf({ lane: undefined, route });
+    const ejection: Ejection = { reason: 'refused', untilAt, times: 1 };
+    this.#ejections.set(key, ejection);
+    this.#onEjection(key, ejection);
+  }
+
+  /** Back in, for every lane. */
+  takeBack(route: string): void {
+    const ending = `\n${route}`;
+    for (const key of [...this.#ejections.keys()]) if (key.endsWith(ending)) this.#forgive(key);
+  }
+
   /** The page is refused to every address, so none of them was at fault. */
   pardon(lane: string, routes: readonly string[]): void {
     for (const route of routes) {

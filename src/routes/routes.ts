@@ -9,6 +9,7 @@ import { Accounts } from './accounts.ts';
 import { Charges } from './charges.ts';
 import { Choice, type Seeker, type Standard } from './choice.ts';
 import { keptWays, savedSession } from './kept-ways.ts';
+import { Operator } from './operator.ts';
 import type { Hash, Pool } from './pool.ts';
 import { Reputation } from './reputation.ts';
 import { Sessions } from './sessions.ts';
@@ -36,6 +37,8 @@ export interface WaysOut extends Routes {
   update(upstreams: readonly UpstreamConfig[]): void;
   /** Ends a session for its client; false when there is none. */
   endSession(id: string): boolean;
+  /** The operator's hand on single routes. */
+  readonly operator: Operator;
   /** Everything there is, for display; never a credential. */
   list(): WaysOutView;
   /** What outlives the process: sessions, ejections, outages, generations, reputations. */
@@ -74,6 +77,7 @@ const standards: readonly Standard[] = ['healthy', 'any'];
 
 class Ways implements WaysOut {
   readonly kept: readonly KeptTable[];
+  readonly operator: Operator;
   readonly #deps: RoutesDeps;
   readonly #reputation: Reputation;
   readonly #accounts: Accounts;
@@ -106,6 +110,11 @@ class Ways implements WaysOut {
       reputation: this.#reputation,
       accounts: this.#accounts,
       warm: this.#warm,
+    });
+    this.operator = new Operator({
+      ...deps,
+      upstreams: this.#upstreams,
+      reputation: this.#reputation,
     });
     this.update(deps.upstreams);
     this.kept = keptWays({

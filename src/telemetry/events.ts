@@ -92,6 +92,13 @@ export type ProxyEvent =
       readonly lane: string;
       readonly untilAt: number;
     }
+  /** The operator holds a host back, or lets it go on. */
+  | {
+      readonly type: 'lane_isolated';
+      readonly at: number;
+      readonly lane: string;
+      readonly isolated: boolean;
+    }
   | {
       readonly type: 'breaker_changed';
       readonly at: number;
@@ -115,6 +122,8 @@ export type ProxyEvent =
       readonly lane: string | undefined;
       readonly untilAt: number;
     }
+  /** The operator took a route back in. */
+  | { readonly type: 'route_restored'; readonly at: number; readonly route: Route }
   | {
       readonly type: 'upstream_out';
       readonly at: number;

@@ -4,6 +4,7 @@ import type { Verdict } from '../core/verdict.ts';
 import type { Stage } from '../exchange/ports.ts';
 import { deadLetterLine } from './dead-letter-lines.ts';
 import type { ProxyEvent } from './events.ts';
+import { operatorLine } from './operator-line.ts';
 import { request, requestFields } from './request-words.ts';
 import { suspicionLine } from './suspicion-line.ts';
 
@@ -50,6 +51,9 @@ export function logLine(event: ProxyEvent): LogLine {
       return line('info', `${event.lane} asks for less: paused for ${until(event)}`, {
         forbear: { lane: event.lane, paused_ms: left(event) },
       });
+    case 'lane_isolated':
+    case 'route_restored':
+      return operatorLine(event);
     case 'breaker_changed':
       return breaker(event);
     case 'fuse_changed':
@@ -204,7 +208,8 @@ function heartbeat(event: Of<'heartbeat'>): LogLine {
   );
 }
 
-const STAGES: Record<Stage['kind'], string> = {
+/** What an exchange does in each stage, as the predicate of a sentence. */
+export const STAGES: Record<Stage['kind'], string> = {
   queued: 'is queued for a free place',
   paused: 'is held by a pause the site asked for',
   pacing: 'waits for its turn under the pace',

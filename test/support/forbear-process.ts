@@ -61,7 +61,12 @@ export function spawnForbear(
   const home = env.FORBEAR_HOME ?? join(scratch, `home-${homes}`);
   const child = spawn(process.execPath, [forbear, ...args], {
     cwd: scratch,
-    env: { PATH: process.env.PATH, HOME: scratch, FORBEAR_HOME: home, ...env },
+    env: {
+      ...{ PATH: process.env.PATH, HOME: scratch, FORBEAR_HOME: home },
+      // Tests run beside each other: the usual port is for one process.
+      FORBEAR_ADMIN_LISTEN: '127.0.0.1:0',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const closed = once(child, 'close');

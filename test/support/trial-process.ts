@@ -23,7 +23,10 @@ export async function startTrial(
   const [program = process.execPath, ...before] = run;
   const args = [forbear, 'start', '--config', config, '--listen', '127.0.0.1:0'];
   const child = spawn(program, run.length > 0 ? [...before, process.execPath, ...args] : args, {
-    env: { PATH: process.env.PATH, HOME: home, FORBEAR_HOME: home },
+    env: {
+      ...{ PATH: process.env.PATH, HOME: home, FORBEAR_HOME: home },
+      FORBEAR_ADMIN_LISTEN: 'off',
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';

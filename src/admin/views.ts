@@ -1,0 +1,138 @@
+import type { LetterView } from '../dead-letters/view.ts';
+import type { LaneSight } from '../lanes/lane-sight.ts';
+import type { WaysOutView } from '../routes/routes.ts';
+import type { Recent } from '../telemetry/recent.ts';
+
+/** What the admin server is handed: views as plain data and commands. It knows no part of the proxy itself. */
+export interface AdminPorts {
+  readonly status: () => StatusFacts;
+  readonly lanes: LaneDesk;
+  readonly routes: RouteDesk;
+  /** Trails of the exchanges, and what happens. */
+  readonly recent: Recent;
+  readonly deadLetters: LetterDesk;
+  /** The configuration with all secrets blanked. */
+  readonly config: () => unknown;
+  /** Begins to drain; called again, it changes nothing. */
+  readonly drain: () => void;
+  /** What the traffic cost; undefined where nothing counts it. */
+  readonly spend?: (() => SpendView) | undefined;
+  /** Prometheus text; undefined where nothing counts. */
+  readonly metrics?: (() => Promise<MetricsText>) | undefined;
+}
+
+/** How the process is doing. Instants in epoch ms. */
+export interface StatusFacts {
+  readonly version: string;
+  readonly startedAt: number;
+  /** `starting`: not listening yet, or still taking back what it knew. */
+  readonly state: 'starting' | 'ready' | 'draining';
+  readonly listen: { readonly host: string; readonly port: number } | undefined;
+  readonly connections: number;
+  readonly exchanges: number;
+  readonly sockets: number;
+}
+
+/** The lanes, for display and for the operator's hand. */
+export interface LaneDesk {
+  list(): readonly LaneSight[];
+  /** Nothing is sent to the host any more until it is resumed. False when it was isolated already. */
+  isolate(host: string): boolean;
+  /** False when it was not isolated. */
+  resume(host: string): boolean;
+}
+
+/** The ways out, for display and for the operator's hand. */
+export interface RouteDesk {
+  list(): WaysOutView;
+  /** Takes a route out everywhere until an instant; false when there is no such route. */
+  eject(routeId: string, untilAt: number): boolean;
+  /** Takes a route back in, for every lane; false when there is no such route. */
+  restore(routeId: string): boolean;
+  /** False when there is no such active session. */
+  endSession(id: string): boolean;
+}
+
+/** Dead letters, in the form in which they are shown. Everything rejects with an error with a `code` when the store fails. */
+export interface LetterDesk {
+  list(query: LetterFilter & { readonly cursor?: string; readonly limit: number }): Promise<{
+    readonly items: readonly LetterView[];
+    readonly next: string | undefined;
+  }>;
+  get(id: string): Promise<LetterView | undefined>;
+  /** The reply that a redrive has brought. */
+  response(id: string): Promise<StoredReply | undefined>;
+  counts(): Promise<
+    readonly { readonly lane: string; readonly state: LetterView['state']; letters: number }[]
+  >;
+  drop(ids: readonly string[]): Promise<number>;
+  /** Resolves when every letter has come to an end; `onEach` hears of each. */
+  redrive(which: LetterChoice, onEach: (told: RedriveTold) => void): Promise<RedriveSummary>;
+  export(
+    query: LetterFilter,
+    o: { readonly format: 'jsonl' | 'curl' | 'har'; readonly withSecrets: boolean },
+  ): AsyncIterable<string>;
+}
+
+/** Which letters are meant; all conditions hold. Instants in epoch ms. */
+export interface LetterFilter {
+  readonly state?: LetterView['state'];
+  readonly lane?: string;
+  readonly host?: string;
+  readonly reason?: string;
+  readonly session?: string;
+  readonly olderThan?: number;
+  readonly newerThan?: number;
+}
+
+/** Which letters a redrive means. */
+export type LetterChoice =
+  | { readonly kind: 'ids'; readonly ids: readonly string[]; readonly force: boolean }
+  | { readonly kind: 'due' }
+  | { readonly kind: 'all' };
+
+/** What became of one letter. */
+export interface RedriveTold {
+  readonly id: string;
+  readonly outcome: string;
+  readonly detail: string;
+}
+
+/** How many letters came to each end. */
+export type RedriveSummary = Readonly<Record<string, number | undefined>>;
+
+/** A reply as it came; header text is latin1. */
+export interface StoredReply {
+  readonly status: number;
+  readonly reason: string;
+  readonly rawHeaders: readonly string[];
+  readonly body: Uint8Array;
+  readonly truncated: boolean;
+}
+
+/** What the traffic cost so far, as it is shown. */
+export interface SpendView {
+  /** ISO 8601: counted since then. */
+  readonly since: string;
+  readonly upstreams: readonly SpendRow[];
+  readonly lanes: readonly SpendRow[];
+}
+
+/** Bytes on the wire and their price, of one upstream or one lane. */
+export interface SpendRow {
+  readonly name: string;
+  readonly sent_bytes: number;
+  readonly received_bytes: number;
+  /** Bytes both ways by cause: `first_try`, `retry`, `rejected_body`, `tunnel`. */
+  readonly bytes_by_cause: Readonly<Record<string, number>>;
+  /** By `price_per_gb`; null where an upstream has no price. */
+  readonly price: number | null;
+  readonly price_by_cause: Readonly<Record<string, number>>;
+  readonly good_replies: number;
+  readonly price_per_good_reply: number | null;
+}
+
+export interface MetricsText {
+  readonly contentType: string;
+  readonly text: string;
+}

@@ -1,0 +1,51 @@
+import type { Clock } from '../clock.ts';
+import type { Route } from '../exchange/ports.ts';
+import type { Emit } from '../telemetry/events.ts';
+import type { Reputation } from './reputation.ts';
+import type { Upstreams } from './upstreams.ts';
+
+/** What the operator may do with single routes. */
+export class Operator {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #emit: Emit;
+  readonly #upstreams: Upstreams;
+  readonly #reputation: Reputation;
+
+  constructor(deps: {
+    clock: Pick<Clock, 'now'>;
+    emit: Emit;
+    upstreams: Upstreams;
+    reputation: Reputation;
+  }) {
+    this.#clock = deps.clock;
+    this.#emit = deps.emit;
+    this.#upstreams = deps.upstreams;
+    this.#reputation = deps.reputation;
+  }
+
+  /** Takes a route out everywhere; a gateway's token is replaced instead. False when there is no such route. */
+  eject(routeId: string, untilAt: number): boolean {
+    const found = this.#find(routeId);
+    if (!found) return false;
+    const { route, pool } = found;
+    if (pool.upstream.kind === 'gateway') pool.supersede(routeId);
+    else this.#reputation.takeOut(routeId, untilAt);
+    this.#emit({ type: 'route_ejected', at: this.#clock.now(), route, lane: undefined, untilAt });
+    return true;
+  }
+
+  /** Takes a route back in, for all lanes. False when there is no such route. */
+  restore(routeId: string): boolean {
+    const found = this.#find(routeId);
+    if (!found) return false;
+    this.#reputation.takeBack(routeId);
+    this.#emit({ type: 'route_restored', at: this.#clock.now(), route: found.route });
+    return true;
+  }
+
+  #find(routeId: string): { route: Route; pool: Upstreams['all'][number] } | undefined {
+    const pool = this.#upstreams.of(routeId);
+    const route = pool?.find(routeId);
+    return pool && route && { pool, route };
+  }
+}
