@@ -70,6 +70,7 @@ function maySee(status: number, verdict: Verdict, stop: Stop | undefined): boole
 /** These are told about the exchange as it stands, even when an earlier try had a reply. */
 const OWN_ONLY: ReadonlySet<Stop> = new Set([
   'auth_fuse',
+  'draining',
   'session_expired',
   'session_unsupported',
 ]);
