@@ -112,17 +112,31 @@ class StreamSending {
 
   /** The head went out, or the reply has come to its end. */
   #onChange(): void {
-    const { asked } = this.#o.slot.facts;
+    const { asked, resetBy } = this.#o.slot.facts;
     if (asked && this.#bodyIsOut && this.#phase === 'send') {
       this.#phase = 'first_byte';
       this.#awaitFirstByte();
     }
     // All of it is here: a connection that dies now must not take with it what nobody has read yet.
     if (this.#isOver()) this.#stream.resume();
+    // A head that came just before is told by Node only after this.
+    else if (resetBy !== undefined) {
+      setImmediate(() => {
+        if (this.#incoming === undefined) this.#endReset();
+      });
+    }
+  }
+
+  /** Node would wait for the rest of an upload that nobody takes any more. */
+  #endReset(): void {
+    if (this.#stream.closed) this.#stream.destroy();
   }
 
   #onEnd(): void {
-    if (!this.#isWhole()) return;
+    if (!this.#isWhole()) {
+      this.#endReset();
+      return;
+    }
     this.#o.session.settle(this.#o.slot);
     this.#incoming?.end(passableTrailers(this.#rawTrailers));
     // An answer to half a request: the other half is not wanted any more (RFC 9113 section 8.1).
@@ -247,7 +261,9 @@ class StreamSending {
   /** Lets the stream go; its session lives on. */
   #drop(): void {
     this.#o.body?.destroy();
-    this.#stream.close(constants.NGHTTP2_CANCEL);
+    // What the other side has reset with NO_ERROR is closed already, and would wait for its upload for ever.
+    if (this.#stream.closed) this.#stream.destroy();
+    else this.#stream.close(constants.NGHTTP2_CANCEL);
   }
 
   #leaveWaiting(phase: 'body' | 'over'): void {

@@ -46,6 +46,8 @@ export class Redrive {
 
   /** Begins to look for letters that are due, and to remove what is kept for too long. */
   start(): void {
+    // What had to be read first may have taken longer than the proxy has lived.
+    if (this.#stopping.signal.aborted) return;
     this.#started = true;
     this.#wakeIn(0);
     const sweep = (): void => {

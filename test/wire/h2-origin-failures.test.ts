@@ -126,6 +126,32 @@ test('a reset with NO_ERROR ends a body as a FIN does: whole without a length, o
   await assert.rejects(ask());
 });
 
+/** More than an origin takes before it has said that it wants more. */
+const longPost = (): Asked => ({ method: 'POST', body: bodyOf(Buffer.alloc(200_000)) });
+
+test('a reset with NO_ERROR in the middle of an upload ends the exchange at once, and its place is free', async (t) => {
+  // Before the head; behind an empty one; in a body without a length, with one that holds, and one that does not.
+  const begun = [[], [['content-length', '5']], [['content-length', '9']]] as Field[][];
+  const origin = await frameOrigin(t, (peer, stream, nth) => {
+    const fields = begun[nth - 3] ?? [];
+    if (nth === 2) peer.say(head(stream));
+    if (nth > 2) peer.say(head(stream, ...fields), data(stream, 'begun'));
+    peer.say(rstStream(stream, CODE.noError));
+  });
+  // Nobody winds this clock until all is over: no deadline helps.
+  const clock = new FakeClock();
+  const attempts = attemptsFor(t, { clock });
+  const ask = () => attempts.attempt(overH2(origin, longPost()), direct);
+  assert.equal(failureOf(await ask()).code, 'closed');
+  assert.equal(await textOf(await ask()), '');
+  assert.equal(await textOf(await ask()), 'begun');
+  assert.equal(await textOf(await ask()), 'begun');
+  await assert.rejects(textOf(await ask()));
+  assert.equal(origin.accepted, 1);
+  await clock.advance(10_000);
+  await until(() => attempts.openSockets() === 0);
+});
+
 test('a large reply of a server on Node is whole, though its end is a reset', async (t) => {
   const body = Buffer.alloc(1_000_000, 'x');
   const server = createSecureServer(good, (_request, response) => void response.end(body));

@@ -98,8 +98,10 @@ async function play(peer: FramePeer, stream: number, steps: readonly Step[]): Pr
 }
 
 /** Winds the clock in small steps until all is over, so that whatever waits for a deadline meets it. */
-async function windUntil(clock: FakeClock, over: () => boolean): Promise<void> {
+async function windUntil(clock: FakeClock, what: string, over: () => boolean): Promise<void> {
+  const since = clock.now();
   while (!over()) {
+    assert.ok(clock.now() - since < 3_600_000, `after an hour not yet: ${what}`);
     for (let turn = 0; turn < 20 && !over(); turn += 1) await nextTurn();
     await clock.advance(1000);
   }
@@ -142,12 +144,12 @@ test('whatever an origin does, each exchange has one result, no half passes for 
       void all.then(() => {
         over = true;
       });
-      await windUntil(clock, () => over);
+      await windUntil(clock, 'all exchanges ended', () => over);
       for (const end of await all) if (end.status === 'rejected') throw end.reason;
       assert.equal(results, asks.length);
       assert.ok(requests <= 4 * asks.length, `${requests} requests for ${asks.length}`);
-      await windUntil(clock, () => attempts.openSockets() === 0);
-      await windUntil(clock, () => clock.pending === 0);
+      await windUntil(clock, 'all sockets closed', () => attempts.openSockets() === 0);
+      await windUntil(clock, 'no timer left', () => clock.pending === 0);
       await origin.close();
     }),
     { numRuns: 60, endOnFailure: true },
