@@ -56,6 +56,7 @@ function letterDesk(letters: DeadLetters): LetterDesk {
       const letter = await letters.get(id);
       return letter && shownLetter(letter);
     },
+    body: (id) => letters.body(id),
     response: (id) => letters.response(id),
     counts: () => letters.counts(),
     drop: (ids) => letters.drop(ids),

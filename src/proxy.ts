@@ -58,6 +58,8 @@ export interface Proxy {
   reload(config: Config): void;
   /** Stops accepting, turns away who waits, and lets what runs finish within `drain`. */
   drain(): Promise<void>;
+  /** Settles when the admin API is asked to drain: whoever runs the proxy then ends it. */
+  readonly drainAsked: Promise<void>;
   /** Ends everything at once. */
   stop(): Promise<void>;
   /** Whether new requests are welcome: it listens, knows again what it knew, and does not stop. */
@@ -99,11 +101,15 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     state.draining ??= drainParts(parts, current.config.drainMs);
     return state.draining;
   };
+  const asked = Promise.withResolvers<void>();
   const admin = adminBeside(options.admin, {
     ...parts,
     config: () => current.config,
     status: () => ({ state: state.name, listen: listener.address(), ...activity() }),
-    drain: () => void drain(),
+    drain: () => {
+      asked.resolve();
+      void drain();
+    },
   });
 
   return {
@@ -125,6 +131,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
       routes.update(next.upstreams);
     },
     drain,
+    drainAsked: asked.promise,
     async stop() {
       state.name = 'draining';
       await stopParts(parts);

@@ -5,7 +5,7 @@ import { EventRing, type Held } from './event-ring.ts';
 import { LaneDeltas } from './lane-deltas.ts';
 import type { LaneDesk } from './views.ts';
 
-const MOST_SUBSCRIBERS = 100;
+const MOST_SUBSCRIBERS = 256;
 const HEARTBEAT_MS = 15_000;
 const LANES_EVERY_MS = 1_000;
 /** One that reads so much slower than things happen is let go; it may resume. */
@@ -54,10 +54,13 @@ export class EventHub {
       'X-Accel-Buffering': 'no',
     });
     response.socket?.setTimeout(0);
-    response.write(`retry: 2000\n${message('hello', this.#ring.lastId, this.#ring.lastId)}`);
-    const missed = this.#ring.after(o.after);
+    const { lastId } = this.#ring;
+    const missed = this.#ring.after(o.after, MOST_UNREAD_BYTES / 2);
+    // Without an id of its own where older events follow: a cut among them must not lose the rest.
+    const isNew = missed.kind === 'gap' || missed.events.length === 0;
+    response.write(`retry: 2000\n${message('hello', lastId, isNew ? lastId : undefined)}`);
     if (missed.kind === 'gap') {
-      response.write(message('gap', { last_event_id: o.after }, this.#ring.lastId));
+      response.write(message('gap', { last_event_id: o.after }, lastId));
     } else for (const held of missed.events) this.#send(subscriber, held);
     if (this.#subscribers.size === 0) this.#begin();
     this.#subscribers.add(subscriber);
@@ -92,7 +95,8 @@ export class EventHub {
       if (beats) beatAt = now + HEARTBEAT_MS;
       for (const subscriber of this.#subscribers) {
         if (text && wants(subscriber, 'lanes')) this.#write(subscriber, text);
-        if (beats) this.#write(subscriber, ': still here\n\n');
+        // Its id tells those who listen to a few types only how far they are.
+        if (beats) this.#write(subscriber, `: still here\nid: ${this.#ring.lastId}\n\n`);
       }
       this.#cancel = this.#clock.after(LANES_EVERY_MS, tick);
     };

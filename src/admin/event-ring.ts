@@ -47,8 +47,8 @@ export class EventRing {
     return held;
   }
 
-  /** What came after an id; nothing for a client that is new. */
-  after(id: string): Missed {
+  /** What came after an id; nothing for a client that is new. More than it can be sent at once is a gap, too. */
+  after(id: string, mostBytes: number): Missed {
     if (id === '') return { kind: 'events', events: [] };
     const [, boot, digits] = /^(.+)-(\d{1,15})$/.exec(id) ?? [];
     const last = Number(digits);
@@ -60,6 +60,8 @@ export class EventRing {
       { length: missed },
       (_, i) => this.#ring[(last + 1 + i) % MOST_EVENTS],
     );
-    return { kind: 'events', events: events.filter((held) => held !== undefined) };
+    const found = events.filter((held) => held !== undefined);
+    const bytes = found.reduce((sum, { text }) => sum + text.length, 0);
+    return bytes > mostBytes ? { kind: 'gap' } : { kind: 'events', events: found };
   }
 }

@@ -38,15 +38,22 @@ export function foreign({ headers }: IncomingMessage, door: Door): Problem | und
 
 /** Why a request that must show the token is not served. */
 export function unauthorized({ headers }: IncomingMessage, door: Door): Problem | undefined {
-  if (door.token === null) return undefined;
+  if (door.token === null) {
+    if (door.loopback) return undefined;
+    // It was taken out of the configuration while the server listens where others can reach it.
+    return denied('Off loopback nothing is shown without a token: set admin.token.');
+  }
   const [, given] = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
   if (given !== undefined && isEqual(given, door.token)) return undefined;
-  const detail =
+  return denied(
     given === undefined
       ? 'This needs the token: Authorization: Bearer TOKEN, as in admin.token.'
-      : 'The bearer token is not the right one.';
-  return problem(401, 'unauthorized', detail, { 'WWW-Authenticate': 'Bearer realm="forbear"' });
+      : 'The bearer token is not the right one.',
+  );
 }
+
+const denied = (detail: string): Problem =>
+  problem(401, 'unauthorized', detail, { 'WWW-Authenticate': 'Bearer realm="forbear"' });
 
 /** Why a call that changes something is not served: other origins cannot send JSON unasked. */
 export function unsafe({ method, headers }: IncomingMessage): Problem | undefined {

@@ -32,12 +32,14 @@ export function laneEndpoints(lanes: LaneDesk): readonly Endpoint[] {
     const id = name.toLowerCase();
     return all.find((lane) => lane.id.toLowerCase() === id) ?? all.find(({ host }) => host === id);
   };
-  const command = (name: string, act: (host: string) => boolean): Answer => {
-    const host = find(name)?.host ?? name.toLowerCase();
-    if (!HOST.test(host)) {
+  const command = (name: string, act: (host: string) => boolean | string): Answer => {
+    const host = find(name)?.host ?? hostOf(name);
+    if (host === undefined) {
       return problem(400, 'bad_host', 'A host is a name or an address, with its port if unusual.');
     }
-    act(host);
+    if (act(host) === 'full') {
+      return problem(503, 'too_many_isolated', 'As many hosts are isolated already as may be.');
+    }
     const lane = find(host);
     return lane ? json(laneView(lane)) : missing(`There is no lane ${name}.`);
   };
@@ -88,11 +90,19 @@ export function laneEndpoints(lanes: LaneDesk): readonly Endpoint[] {
   ];
 }
 
+const LONGEST_HOST = 260;
+
+/** A host that was never asked may be isolated, too: as its lane would be called. undefined: no host is called so. */
+function hostOf(name: string): string | undefined {
+  if (name.length > LONGEST_HOST || /[/?#@\\]/.test(name)) return undefined;
+  // That is how somebody writes it who means https.
+  const url = URL.parse(`http://${name.replace(/:443$/, '')}`);
+  return url?.host || undefined;
+}
+
 const LANE_STATE = {
   enum: ['isolated', 'breaker_open', 'paused', 'breaker_half_open', 'active', 'idle'],
 } as const;
-// A host that was never asked may be isolated, too; what cannot be one may not.
-const HOST = /^(?:\[[0-9a-f:.]+\]|[^\s/?#@:[\]]+)(?::\d{1,5})?$/;
 const EJECTED_MS = 24 * 3_600_000;
 const LONGEST_EJECTION_MS = 365 * 24 * 3_600_000;
 
@@ -155,11 +165,13 @@ export function routeEndpoints(routes: RouteDesk, now: () => number): readonly E
     {
       method: 'POST',
       path: '/routes/{id}/restore',
-      summary: 'Takes a route back in, for every lane.',
+      summary:
+        "Takes a route back in, for every lane. A gateway's address that was taken out is gone for good: 404.",
       answers: { 200: { description: 'The route.', schema: ref('RouteAfter') } },
       handle: ({ params }) => {
         const id = params.id ?? '';
-        return routes.restore(id) ? shown(id) : missing(`There is no route ${id}.`);
+        const detail = `There is no route ${id}; a gateway's address that was taken out does not come back.`;
+        return routes.restore(id) ? shown(id) : missing(detail);
       },
     },
   ];

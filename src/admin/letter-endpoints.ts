@@ -48,10 +48,10 @@ export function letterEndpoints(letters: LetterDesk, redrives: Redrives): readon
           contentType: 'application/x-ndjson',
         },
       },
-      handle: ({ query }) => {
+      handle: async ({ query }) => {
         const format = (query.format ?? 'jsonl') as keyof typeof FORMATS;
         const withSecrets = query.with_secrets === true;
-        const pieces = letters.export(letterFilter(query), { format, withSecrets });
+        const pieces = await begun(letters.export(letterFilter(query), { format, withSecrets }));
         return { kind: 'text', contentType: `${FORMATS[format]}; charset=utf-8`, pieces };
       },
     },
@@ -76,8 +76,38 @@ export function letterEndpoints(letters: LetterDesk, redrives: Redrives): readon
         return dropped > 0 ? json({ dropped }) : missing(`There is no dead letter ${params.id}.`);
       },
     },
+    bodyEndpoint(letters),
     responseEndpoint(letters),
   ];
+}
+
+/** Has the first piece at hand: trouble with the store is told by a status as long as it can be. */
+async function begun(pieces: AsyncIterable<string>): Promise<AsyncIterable<string>> {
+  const source = pieces[Symbol.asyncIterator]();
+  const first = await source.next();
+  return (async function* all() {
+    if (first.done) return;
+    yield first.value;
+    yield* { [Symbol.asyncIterator]: () => source };
+  })();
+}
+
+function bodyEndpoint(letters: LetterDesk): Endpoint {
+  return {
+    method: 'GET',
+    path: '/dead-letters/{id}/body',
+    summary: 'The body of the request, byte for byte.',
+    answers: { 200: { description: 'The body.', contentType: 'application/octet-stream' } },
+    handle: async ({ params }) => {
+      const id = params.id ?? '';
+      const letter = await letters.get(id);
+      if (!letter) return missing(`There is no dead letter ${id}.`);
+      const body = await letters.body(id);
+      if (!body) return problem(404, 'no_body', `The body of dead letter ${id} was not kept.`);
+      const headers = { 'Content-Type': 'application/octet-stream', ...TO_SAVE };
+      return { kind: 'bytes', status: 200, headers, body };
+    },
+  };
 }
 
 function responseEndpoint(letters: LetterDesk): Endpoint {
@@ -103,6 +133,11 @@ function responseEndpoint(letters: LetterDesk): Endpoint {
 const DROPPED = record({ dropped: { type: 'integer', minimum: 0 } });
 
 /** What a site sent is for saving, not for showing: as a page of this origin it could use the API. */
+const TO_SAVE = {
+  'Content-Disposition': 'attachment',
+  'Content-Security-Policy': "default-src 'none'; sandbox",
+};
+
 function replyAnswer(reply: StoredReply): Answer {
   const type = fieldOf(reply, 'content-type') ?? 'application/octet-stream';
   // What is cut cannot be decoded by a client on the way.
@@ -113,8 +148,7 @@ function replyAnswer(reply: StoredReply): Answer {
     headers: {
       'Content-Type': type,
       ...(coding === undefined ? {} : { 'Content-Encoding': coding }),
-      'Content-Disposition': 'attachment',
-      'Content-Security-Policy': "default-src 'none'; sandbox",
+      ...TO_SAVE,
       'Forbear-Response-Status': String(reply.status),
       'Forbear-Response-Truncated': String(reply.truncated),
     },

@@ -32,6 +32,9 @@ export async function respond(
     case 'problem':
       return refuse(request, response, answer);
     case 'text':
+      if (request.method === 'HEAD') {
+        return void response.writeHead(200, { 'Content-Type': answer.contentType }).end();
+      }
       return pour(response, answer);
   }
 }
@@ -81,10 +84,16 @@ async function pour(
   }
 }
 
+/** Rejects when the client leaves, or takes nothing for long. */
 async function taken(response: ServerResponse): Promise<void> {
-  const signal = AbortSignal.timeout(STALL_MS);
-  await Promise.race([
-    once(response, 'drain', { signal }),
-    once(response, 'close', { signal }).then(() => Promise.reject(new Error('the client left'))),
-  ]);
+  const over = new AbortController();
+  const signal = AbortSignal.any([over.signal, AbortSignal.timeout(STALL_MS)]);
+  try {
+    await Promise.race([
+      once(response, 'drain', { signal }),
+      once(response, 'close', { signal }).then(() => Promise.reject(new Error('the client left'))),
+    ]);
+  } finally {
+    over.abort();
+  }
 }

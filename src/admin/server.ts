@@ -32,16 +32,20 @@ export interface AdminOptions {
   readonly clock: Clock;
   /** Folder of the dashboard's files; the one beside this file unless given. */
   readonly assets?: string;
+  /** The usual bounds, where they are not meant to hold. */
+  readonly limits?: Partial<typeof LIMITS>;
 }
 
-const MOST_CONNECTIONS = 512;
+const LIMITS = {
+  connections: 512,
+  headMs: 10_000,
+  requestMs: 30_000,
+  idleMs: 60_000,
+  keepAliveMs: 15_000,
+  checkMs: 2_500,
+};
 const HEADER_BYTES = 16 * 1024;
 const BODY_BYTES = 1024 * 1024;
-const HEAD_MS = 10_000;
-const REQUEST_MS = 30_000;
-const IDLE_MS = 60_000;
-const KEEP_ALIVE_MS = 15_000;
-const CHECK_MS = 2_500;
 const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
@@ -60,7 +64,7 @@ export function createAdminServer(ports: AdminPorts, options: AdminOptions): Adm
     assets: readAssets(folder),
     loopback: true,
   };
-  const server = newServer();
+  const server = newServer({ ...LIMITS, ...options.limits });
   server.on('request', (request, response) => {
     void serve(request, response, site);
   });
@@ -70,6 +74,8 @@ export function createAdminServer(ports: AdminPorts, options: AdminOptions): Adm
       const { host, port } = options.listen;
       server.listen({ host, port });
       await once(server, 'listening');
+      // That a connection could not be accepted ends nothing.
+      server.on('error', () => {});
       const bound = server.address() as AddressInfo;
       site.loopback = isLoopbackAddress(bound.address);
       return { host: bound.address, port: bound.port };
@@ -115,17 +121,17 @@ interface Site {
   loopback: boolean;
 }
 
-function newServer(): Server {
+function newServer(limits: typeof LIMITS): Server {
   const server = createServer({
     maxHeaderSize: HEADER_BYTES,
-    headersTimeout: HEAD_MS,
-    requestTimeout: REQUEST_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionsCheckingInterval: CHECK_MS,
+    headersTimeout: limits.headMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: limits.checkMs,
   });
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = limits.connections;
   // A client that takes nothing of its answer is let go, too.
-  server.timeout = IDLE_MS;
+  server.timeout = limits.idleMs;
   return server;
 }
 
@@ -222,17 +228,18 @@ function isProblem(value: object): value is Problem {
   return 'kind' in value && value.kind === 'problem';
 }
 
+/** What is too much is read and forgotten: a client that still sends hears nothing. */
 async function bodyOf(request: IncomingMessage): Promise<string | Problem> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > BODY_BYTES) {
-      return problem(413, 'body_too_large', `A body may have ${BODY_BYTES} bytes.`);
-    }
-    chunks.push(chunk);
+    if (bytes <= BODY_BYTES) chunks.push(chunk);
+    else chunks.length = 0;
   }
-  return Buffer.concat(chunks).toString();
+  return bytes > BODY_BYTES
+    ? problem(413, 'body_too_large', `A body may have ${BODY_BYTES} bytes.`)
+    : Buffer.concat(chunks).toString();
 }
 
 /** The store's own words help whoever has to put it right; anything else is a bug. */

@@ -38,7 +38,7 @@ export function systemEndpoints(ports: AdminPorts, hub: EventHub): readonly Endp
       method: 'POST',
       path: '/drain',
       summary:
-        'Stops accepting, turns away who waits, and lets what runs finish. The process itself goes on until it is told to stop.',
+        'Stops accepting, turns away who waits, lets what runs finish, and ends the process, as SIGTERM does.',
       answers: {
         202: { description: 'It has begun.', schema: record({ state: { enum: ['draining'] } }) },
       },

@@ -36,8 +36,8 @@ export interface StatusFacts {
 /** The lanes, for display and for the operator's hand. */
 export interface LaneDesk {
   list(): readonly LaneSight[];
-  /** Nothing is sent to the host any more until it is resumed. False when it was isolated already. */
-  isolate(host: string): boolean;
+  /** Nothing is sent to the host any more until it is resumed; `full`: too many are isolated already. */
+  isolate(host: string): 'now' | 'already' | 'full';
   /** False when it was not isolated. */
   resume(host: string): boolean;
 }
@@ -60,6 +60,8 @@ export interface LetterDesk {
     readonly next: string | undefined;
   }>;
   get(id: string): Promise<LetterView | undefined>;
+  /** The request's body; undefined where it was not kept. */
+  body(id: string): Promise<Uint8Array | undefined>;
   /** The reply that a redrive has brought. */
   response(id: string): Promise<StoredReply | undefined>;
   counts(): Promise<

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { CA_TOPICS, type CaTopic } from './ca-topics.ts';
+import { withConfig } from './config-option.ts';
 import { ENV_FORMATS, type EnvFormat } from './env-formats.ts';
+import { addOperator } from './operator-commands.ts';
 import type { ConfigFlags } from './settings.ts';
 import { CommandError, type ExitCode, processTerminal, type Terminal } from './terminal.ts';
 
@@ -40,6 +42,7 @@ function commandLine(terminal: Terminal, outcome: Outcome): Command {
   addService(program, terminal, outcome);
   addClient(program, terminal, outcome);
   addOffline(program, terminal, outcome);
+  addOperator(program, terminal, outcome);
   return program;
 }
 
@@ -122,13 +125,6 @@ function addOffline(program: Command, terminal: Terminal, outcome: Outcome): voi
       const { explain } = await import('./explain.ts');
       outcome.code = explain(flags, terminal);
     });
-}
-
-function withConfig(command: Command): Command {
-  return command.option(
-    '--config <file>',
-    'the configuration (default: $FORBEAR_CONFIG, else proxy.config.yaml if it is here, else all defaults)',
-  );
 }
 
 // Commander reads `--no-X VALUE` as the negative of X: the value lands in `proxy`, true when not given.

@@ -120,13 +120,14 @@ function untilStopped({ proxy }: Launched, log: Log): Promise<ExitCode> {
     await proxy.stop();
     return 0;
   };
+  const drain = (message: string): void => {
+    log.emit({ type: 'notice', at: systemClock.now(), level: 'info', message });
+    drainAndStop().then(resolve, reject);
+  };
+  void proxy.drainAsked.then(() => drain('asked to stop: what runs is finished first'));
   const release = onStopSignals(
     {
-      drain: () => {
-        const message = 'stopping: what runs is finished first; a second signal ends it at once';
-        log.emit({ type: 'notice', at: systemClock.now(), level: 'info', message });
-        drainAndStop().then(resolve, reject);
-      },
+      drain: () => drain('stopping: what runs is finished first; a second signal ends it at once'),
       atOnce: () => proxy.stop().then(() => resolve(1), reject),
     },
     { source: process, now: systemClock.now },

@@ -3,6 +3,10 @@ export interface Terminal {
   out(text: string): void;
   err(text: string): void;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Width of the terminal that `out` writes to; undefined: it is none. */
+  readonly columns?: number | undefined;
+  /** Whether `err` writes to a terminal. */
+  readonly errIsTerminal?: boolean;
 }
 
 /** The terminal (or pipes) of this process. */
@@ -14,6 +18,10 @@ export const processTerminal: Terminal = {
     process.stderr.write(text);
   },
   env: process.env,
+  get columns() {
+    return process.stdout.isTTY ? process.stdout.columns || 80 : undefined;
+  },
+  errIsTerminal: process.stderr.isTTY === true,
 };
 
 /** Exit statuses: 0 fine, 1 failed, 2 usage or configuration. */

@@ -19,7 +19,7 @@ import { parking } from './park.ts';
 import { Redrive } from './redrive.ts';
 import type { PolicyFor } from './redrive-exchange.ts';
 import type { Hash } from './request-key.ts';
-import { type End, type Redriven, sendAgain } from './send-again.ts';
+import { type End, policyOf, type Redriven, sendAgain } from './send-again.ts';
 import { Trails } from './trail.ts';
 import { Webhook } from './webhook.ts';
 
@@ -86,6 +86,8 @@ export function createDeadLetters(deps: DeadLetterDeps): DeadLetterOffice {
       const letter = await letters.get(id);
       return letter && full(letter);
     },
+    hookFor: (letter) => policyOf(letter, deps).deadLetters.webhook ?? undefined,
+    pending: deps.store.state.rows('webhooks'),
   });
   const onOver = (letter: Letter, end: End, exchange: Exchange): void => {
     openKeys.remove(letter.key);
@@ -93,7 +95,7 @@ export function createDeadLetters(deps: DeadLetterDeps): DeadLetterOffice {
     if (end === 'good' && serveRedrivenMs !== null && !letter.response?.truncated) {
       answers.add(letter, serveRedrivenMs);
     }
-    if (hook && end !== 'expired') webhook.tell(letter.id, hook);
+    if (hook && end !== 'expired') webhook.tell(letter.id);
   };
   const redrive: Redrive = new Redrive({
     ...shared,
@@ -123,6 +125,9 @@ export function createDeadLetters(deps: DeadLetterDeps): DeadLetterOffice {
       } catch (error) {
         emit(trouble('read which dead letters there are', error, clock.now()));
       }
+      await webhook.start().catch((error) => {
+        emit(trouble('read what the webhook is still to be told', error, clock.now()));
+      });
       redrive.start();
     },
     async stop() {

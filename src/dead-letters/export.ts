@@ -30,12 +30,23 @@ async function* withoutSecrets(
 
 function blanked({ letter, body, response }: FullLetter): FullLetter {
   const rawHeaders = blankFields(letter.rawHeaders);
+  const rawTrailers = blankFields(letter.rawTrailers);
   const url = blankUrl(letter.url);
-  const secretsBlanked = letter.secretsBlanked || rawHeaders.changed || url.changed;
+  const changed = rawHeaders.changed || rawTrailers.changed || url.changed;
+  const withoutCookies = <T extends { readonly rawHeaders: readonly string[] }>(reply: T): T => ({
+    ...reply,
+    rawHeaders: blankFields(reply.rawHeaders).value,
+  });
   return {
-    letter: { ...letter, rawHeaders: rawHeaders.value, url: url.value, secretsBlanked },
+    letter: {
+      ...letter,
+      ...{ rawHeaders: rawHeaders.value, rawTrailers: rawTrailers.value, url: url.value },
+      secretsBlanked: letter.secretsBlanked || changed,
+      // It is shown from here as well.
+      response: letter.response && withoutCookies(letter.response),
+    },
     body,
-    response: response && { ...response, rawHeaders: blankFields(response.rawHeaders).value },
+    response: response && withoutCookies(response),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { newLedger } from '../core/ledger.ts';
+import type { Policy } from '../core/policy.ts';
 import type { Delivery, Exchange } from '../exchange/ports.ts';
 import type { Letter } from '../store/letter.ts';
 import { isOutage, type Letters } from '../store/store.ts';
@@ -70,11 +71,16 @@ export async function sendAgain(job: Job, deps: SendDeps): Promise<Redriven> {
 
 const RETRY_MS = 60_000;
 
-function repeatable({ url, method, client, wishes, rawHeaders }: Letter, deps: SendDeps): boolean {
-  const { profile } = wishes;
-  const { policy } = deps.policyFor({ ...targetOf(url), method, client, profile });
-  return isRepeatable({ method, rawHeaders }, policy);
+/** The policy that rules a letter now. */
+export function policyOf(
+  { url, method, client, wishes: { profile } }: Letter,
+  { policyFor }: { readonly policyFor: PolicyFor },
+): Policy {
+  return policyFor({ ...targetOf(url), method, client, profile }).policy;
 }
+
+const repeatable = (letter: Letter, deps: SendDeps): boolean =>
+  isRepeatable(letter, policyOf(letter, deps));
 
 const missing = (id: string): Redriven => ({
   id,

@@ -3,10 +3,11 @@ import { request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import type { Clock } from '../clock.ts';
 import type { DeadLettersPolicy } from '../core/policy.ts';
+import type { Letter } from '../store/letter.ts';
+import type { Rows } from '../store/store.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { FullLetter } from './full-letter.ts';
-import { blankFields, blankUrl } from './secrets.ts';
-import { letterView } from './view.ts';
+import { shownLetter } from './shown-letter.ts';
 
 type Hook = NonNullable<DeadLettersPolicy['webhook']>;
 
@@ -16,6 +17,10 @@ export interface WebhookDeps {
   readonly emit: Emit;
   /** Read when it is its turn: bodies that wait would fill the memory. */
   readonly load: (id: string) => Promise<FullLetter | undefined>;
+  /** Where letters like this one are told of now; undefined: nowhere. */
+  readonly hookFor: (letter: Letter) => Hook | undefined;
+  /** Letters that are still to be told of, by id, beyond the process. */
+  readonly pending: Rows;
 }
 
 const TIMEOUT_MS = 10_000;
@@ -24,10 +29,13 @@ const WAITS_MS = [5_000, 30_000, 120_000];
 const MOST_WAITING = 1_000;
 const AT_ONCE = 2;
 
-/** Posts letters that are over to the user's own address. Nothing waits for it, and its failures end with it. */
+/**
+ * Posts letters that are over to the user's own address. Nothing waits for it, and its failures end with it. A letter
+ * whose turn has not come when the process ends is told of by the next one; somebody may hear of it twice.
+ */
 export class Webhook {
   readonly #deps: WebhookDeps;
-  readonly #waiting: { readonly id: string; readonly hook: Hook }[] = [];
+  readonly #waiting: string[] = [];
   readonly #ending = new AbortController();
   #underWay = 0;
 
@@ -35,15 +43,17 @@ export class Webhook {
     this.#deps = deps;
   }
 
+  /** Takes up what an earlier process left. */
+  async start(): Promise<void> {
+    const left = await this.#deps.pending.entries();
+    for (const [id] of left) this.#add(id);
+  }
+
   /** Tells of one letter, in its turn. */
-  tell(id: string, hook: Hook): void {
-    if (this.#ending.signal.aborted) return;
-    if (this.#waiting.length >= MOST_WAITING) {
-      this.#complain(id, `${MOST_WAITING} others wait already`);
-      return;
-    }
-    this.#waiting.push({ id, hook });
-    void this.#work();
+  tell(id: string): void {
+    // When it cannot be written it is still told of now.
+    void this.#deps.pending.put(id, true).catch(() => {});
+    this.#add(id);
   }
 
   /** Tells nobody any more. */
@@ -52,23 +62,39 @@ export class Webhook {
     this.#ending.abort();
   }
 
+  #add(id: string): void {
+    if (this.#ending.signal.aborted) return;
+    if (this.#waiting.length >= MOST_WAITING) {
+      this.#complain(id, `${MOST_WAITING} others wait already`);
+      this.#over(id);
+      return;
+    }
+    this.#waiting.push(id);
+    void this.#work();
+  }
+
+  #over(id: string): void {
+    void this.#deps.pending.delete(id).catch(() => {});
+  }
+
   async #work(): Promise<void> {
     if (this.#underWay >= AT_ONCE) return;
     this.#underWay += 1;
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
-      const { id, hook } = next;
       try {
-        await this.#deliver(id, hook);
+        await this.#deliver(next);
       } catch (error) {
-        this.#complain(id, String(error));
+        this.#complain(next, String(error));
       }
+      if (!this.#ending.signal.aborted) this.#over(next);
     }
     this.#underWay -= 1;
   }
 
-  async #deliver(id: string, hook: Hook): Promise<void> {
+  async #deliver(id: string): Promise<void> {
     const full = await this.#deps.load(id);
-    if (!full) return;
+    const hook = full && this.#deps.hookFor(full.letter);
+    if (!hook) return;
     const text = Buffer.from(JSON.stringify(noticeOf(full)));
     let failure = '';
     for (const waitMs of [0, ...WAITS_MS]) {
@@ -89,18 +115,12 @@ export class Webhook {
 
 /** Credentials are never told, whoever asks. */
 function noticeOf({ letter, response }: FullLetter) {
-  const rawHeaders = blankFields(letter.rawHeaders).value;
-  const meta = letter.response && {
-    ...letter.response,
-    rawHeaders: blankFields(letter.response.rawHeaders).value,
-  };
-  const shown = { ...letter, rawHeaders, url: blankUrl(letter.url).value, response: meta };
   const body = response && {
     encoding: 'base64',
     text: Buffer.from(response.body).toString('base64'),
     truncated: response.truncated,
   };
-  return { letter: letterView(shown), body: body ?? null };
+  return { letter: shownLetter(letter), body: body ?? null };
 }
 
 type Answer = { readonly kind: 'taken' } | { readonly kind: 'not_taken'; readonly detail: string };

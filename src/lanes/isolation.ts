@@ -4,6 +4,9 @@ import type { Keep, KeptRow, KeptTable } from '../exchange/kept.ts';
 const MOST_ISOLATED = 10_000;
 const ISOLATIONS = 'isolations';
 
+/** What became of the wish to hold a host back; `full`: as many are held back already as may be. */
+export type Isolated = 'now' | 'already' | 'full';
+
 /** The hosts that the operator holds back. A restart does not let them go. */
 export class Isolation implements KeptTable {
   readonly name = ISOLATIONS;
@@ -22,12 +25,12 @@ export class Isolation implements KeptTable {
     return this.#hosts;
   }
 
-  /** False when it is isolated already, or there are too many. */
-  add(host: string): boolean {
-    if (this.#hosts.has(host) || this.#hosts.size >= MOST_ISOLATED) return false;
+  add(host: string): Isolated {
+    if (this.#hosts.has(host)) return 'already';
+    if (this.#hosts.size >= MOST_ISOLATED) return 'full';
     this.#hosts.add(host);
     this.#keep(ISOLATIONS, host, true);
-    return true;
+    return 'now';
   }
 
   remove(host: string): boolean {

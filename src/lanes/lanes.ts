@@ -8,7 +8,7 @@ import { credentialOf } from './credential.ts';
 import type { NetworkGate } from './health.ts';
 import type { Host } from './host.ts';
 import { HostTable } from './host-table.ts';
-import { Isolation } from './isolation.ts';
+import { type Isolated, Isolation } from './isolation.ts';
 import { KeptLanes, LANES, savedHost } from './kept-lanes.ts';
 import { isolatedSight, type LaneSight, sightOf } from './lane-sight.ts';
 import { refused } from './refusal.ts';
@@ -41,8 +41,9 @@ export interface Lanes {
   restore(saved: unknown): void;
   /** The same, row by row. */
   readonly kept: KeptTable;
-  /** Sends nothing to a host any more until it is resumed, and refuses all who wait there. False: nothing changed. */
-  isolate(authority: string): boolean;
+  /** Sends nothing to a host any more until it is resumed, and refuses all who wait there. */
+  isolate(authority: string): Isolated;
+  /** False: it was not isolated. */
   resume(authority: string): boolean;
   /** The isolated hosts, row by row. */
   readonly isolation: KeptTable;
@@ -71,10 +72,11 @@ export function createLanes(options: LanesOptions): Lanes {
     laneFor: (exchange, laneKey) => new ExchangeLane({ hosts, gate, exchange, laneKey }),
     list: () => sights(hosts, isolation, clock.now()),
     isolate: (authority) => {
-      if (!isolation.add(authority)) return false;
+      const added = isolation.add(authority);
+      if (added !== 'now') return added;
       if (hosts.has(authority)) hosts.get(authority).turnAway('isolated');
       tell(authority, true);
-      return true;
+      return added;
     },
     resume: (authority) => {
       const was = isolation.remove(authority);

@@ -115,6 +115,7 @@ class Ways implements WaysOut {
       ...deps,
       upstreams: this.#upstreams,
       reputation: this.#reputation,
+      warm: this.#warm,
     });
     this.update(deps.upstreams);
     this.kept = keptWays({

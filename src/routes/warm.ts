@@ -43,7 +43,7 @@ export class Warm {
 
   /** The route went bad for this lane. */
   drop(lane: string, routeId: string): void {
-    const ways = this.#lanes.get(lane);
+    const ways = this.#lanes.peek(lane);
     for (const [key, warm] of ways?.warm ?? []) {
       if (!warm.some((one) => one.id === routeId)) continue;
       ways?.warm.set(
@@ -51,6 +51,11 @@ export class Warm {
         warm.filter((one) => one.id !== routeId),
       );
     }
+  }
+
+  /** The route is out for every lane. */
+  dropEverywhere(routeId: string): void {
+    for (const lane of [...this.#lanes.keys()]) this.drop(lane, routeId);
   }
 
   takeOff(lane: string, exchangeId: string, flight: Flight): void {

@@ -26,6 +26,9 @@ export function cleanText(text: string): string {
   return bounded.replace(UNSAFE, escaped).replace(USER_INFO, '$1***@').replace(QUERY, '$1?…');
 }
 
+/** Makes text safe to print: control characters, and those that turn the direction of writing, are spelled out. */
+export const printable = (text: string): string => text.replace(UNSAFE, escaped);
+
 /** `cleanText` for every text inside a value; keys without a value, and those of secrets, are left out. */
 export function cleanFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const clean: Record<string, unknown> = {};

@@ -88,6 +88,21 @@ export async function started(
   return { ...service, port: Number(port) };
 }
 
+/** Runs the command to its end: its status, and what it wrote where. */
+export async function ran(
+  t: TestContext,
+  home: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<{ status: number; out: string; err: string }> {
+  const { child, closed } = spawnForbear(t, args, { FORBEAR_HOME: home, ...env });
+  const said = { out: '', err: '' };
+  child.stdout?.on('data', (text: string) => (said.out += text));
+  child.stderr?.on('data', (text: string) => (said.err += text));
+  const [status] = await closed;
+  return { status: status as number, ...said };
+}
+
 /** A site that answers every request with the same text. */
 export async function origin(
   t: TestContext,

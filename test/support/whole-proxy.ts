@@ -14,6 +14,8 @@ import { onHead, type RawServer, rawServer } from './raw-server.ts';
 export interface WholeProxy {
   readonly proxy: Forbear;
   readonly port: number;
+  /** Of its admin server; 0: it has none. */
+  readonly adminPort: number;
   readonly events: readonly ProxyEvent[];
   /** All events of a type so far. */
   told<T extends ProxyEvent['type']>(type: T): Extract<ProxyEvent, { type: T }>[];
@@ -21,9 +23,13 @@ export interface WholeProxy {
   finished(): Promise<Extract<ProxyEvent, { type: 'exchange_finished' }>>;
 }
 
-/** Starts the proxy with the lines given as its configuration file. */
-export async function startProxy(t: TestContext, lines: readonly string[]): Promise<WholeProxy> {
-  const home = mkdtempSync(join(tmpdir(), 'forbear-whole-'));
+/** Starts the proxy with the lines given as its configuration file; over a home that stays, if one is named. */
+export async function startProxy(
+  t: TestContext,
+  lines: readonly string[],
+  o: { readonly admin?: boolean; readonly home?: string } = {},
+): Promise<WholeProxy> {
+  const home = o.home ?? mkdtempSync(join(tmpdir(), 'forbear-whole-'));
   const text = ['listen: 127.0.0.1:0', ...lines].join('\n');
   const loaded = loadConfig({ file: undefined, text, env: {}, flags: {} });
   if (loaded.kind !== 'ok') throw new Error(JSON.stringify(loaded.faults));
@@ -34,17 +40,19 @@ export async function startProxy(t: TestContext, lines: readonly string[]): Prom
     events.push(event);
     look();
   };
-  const proxy = await createProxy({ config: loaded.config, home, emit });
-  const { port } = (await proxy.start()).proxy;
+  const admin = o.admin ? { admin: { host: '127.0.0.1', port: 0 } } : {};
+  const proxy = await createProxy({ config: loaded.config, home, emit, ...admin });
+  const bound = await proxy.start();
   t.after(async () => {
     await proxy.stop();
-    rmSync(home, { recursive: true });
+    if (o.home === undefined) rmSync(home, { recursive: true });
   });
   const told = <T extends ProxyEvent['type']>(type: T) =>
     events.filter((event): event is Extract<ProxyEvent, { type: T }> => event.type === type);
   return {
     proxy,
-    port,
+    port: bound.proxy.port,
+    adminPort: bound.admin?.port ?? 0,
     events,
     told,
     finished: () => {

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { FullLetter } from '../../src/dead-letters/full-letter.ts';
 import { Webhook } from '../../src/dead-letters/webhook.ts';
 import { firstParked } from '../../src/store/letter-changes.ts';
+import { createMemoryStore } from '../../src/store/memory.ts';
 import type { ProxyEvent } from '../../src/telemetry/events.ts';
 import { sampleBody, sampleLetter } from '../store-sample.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -13,7 +14,7 @@ import { get, startProxy } from '../support/whole-proxy.ts';
 
 const secret = 'a shared secret';
 
-function hooked(clock: FakeClock) {
+function hooked(clock: FakeClock, url: string) {
   const events: ProxyEvent[] = [];
   const response = {
     status: 200,
@@ -35,12 +36,16 @@ function hooked(clock: FakeClock) {
     body: undefined,
     response: { ...response, body: sampleBody(300) },
   };
-  const webhook = new Webhook({
-    clock,
-    emit: (event) => events.push(event),
-    load: async () => full,
-  });
-  return { webhook, events, letter };
+  const pending = createMemoryStore({ maxLetters: 1, maxBytes: 1000 }).state.rows('webhooks');
+  const webhookOf = () =>
+    new Webhook({
+      clock,
+      emit: (event) => events.push(event),
+      load: async () => full,
+      hookFor: () => ({ url, secret }),
+      pending,
+    });
+  return { webhook: webhookOf(), webhookOf, pending, events };
 }
 
 /** Winds the clock from timer to timer until something holds; sockets have their time in between. */
@@ -85,8 +90,8 @@ test('a webhook that redirects is not followed, and is left alone after four tri
     response.writeHead(302, { Location: elsewhere.url }).end();
   });
   const clock = new FakeClock();
-  const { webhook, events } = hooked(clock);
-  webhook.tell('x', { url: moved.url, secret });
+  const { webhook, events } = hooked(clock, moved.url);
+  webhook.tell('x');
   await windUntil(clock, () => events.length > 0);
   assert.equal(moved.seen.length, 4);
   assert.equal(elsewhere.seen.length, 0);
@@ -97,9 +102,9 @@ test('a webhook that hangs is given ten seconds each time, and holds up nothing'
   const silent = await rawServer(() => {});
   t.after(() => silent.close());
   const clock = new FakeClock();
-  const { webhook, events } = hooked(clock);
+  const { webhook, events } = hooked(clock, `http://127.0.0.1:${silent.port}/`);
   const since = clock.now();
-  webhook.tell('x', { url: `http://127.0.0.1:${silent.port}/`, secret });
+  webhook.tell('x');
   await windUntil(clock, () => events.length > 0);
   assert.match(JSON.stringify(events), /no answer within 10 s/);
   assert.ok(clock.now() - since >= 195_000);
@@ -110,11 +115,36 @@ test('stopping ends a webhook that hangs', async (t) => {
   const silent = await rawServer(() => {});
   t.after(() => silent.close());
   const clock = new FakeClock();
-  const { webhook, events } = hooked(clock);
-  webhook.tell('x', { url: `http://127.0.0.1:${silent.port}/`, secret });
+  const { webhook, events } = hooked(clock, `http://127.0.0.1:${silent.port}/`);
+  webhook.tell('x');
   await clock.advance(0);
   await until(() => silent.open === 1);
   webhook.stop();
   await until(() => silent.open === 0);
+  assert.deepEqual(events, []);
+});
+
+test('what was not told of when the proxy stopped is told by the next one, and then no more', async (t) => {
+  const state = { hangs: true };
+  const told: string[] = [];
+  const hook = await site(t, (seen, response) => {
+    told.push(JSON.parse(String(seen.body)).letter.id);
+    if (!state.hangs) response.writeHead(204).end();
+  });
+  const clock = new FakeClock();
+  const { webhook, webhookOf, pending, events } = hooked(clock, hook.url);
+  webhook.tell('x');
+  await windUntil(clock, () => told.length === 1);
+  webhook.stop();
+  state.hangs = false;
+  const next = webhookOf();
+  await next.start();
+  await windUntil(clock, () => told.length === 2);
+  for (let left = 1; left > 0; ) {
+    left = (await pending.entries()).length;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await webhookOf().start();
+  assert.equal(told.length, 2);
   assert.deepEqual(events, []);
 });
