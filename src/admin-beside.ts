@@ -8,8 +8,12 @@ import type { DeadLetters } from './dead-letters/dead-letters.ts';
 import { shownLetter } from './dead-letters/shown-letter.ts';
 import type { Lanes } from './lanes/lanes.ts';
 import type { WaysOut } from './routes/routes.ts';
+import type { Saving } from './saving/saving.ts';
 import type { Bus } from './telemetry/bus.ts';
+import { createMetrics } from './telemetry/metrics.ts';
 import { createRecent } from './telemetry/recent.ts';
+import { Spend } from './telemetry/spend.ts';
+import type { Warnings } from './telemetry/warnings.ts';
 
 interface Parts {
   readonly config: () => Config;
@@ -18,6 +22,8 @@ interface Parts {
   readonly lanes: Lanes;
   readonly routes: WaysOut;
   readonly deadLetters: DeadLetters;
+  readonly saving: Saving;
+  readonly warnings: Warnings;
   readonly drain: () => void;
 }
 
@@ -28,20 +34,49 @@ export function adminBeside(listen: Address | undefined, parts: Parts): AdminSer
   return createAdminServer(portsOf(parts), { listen, clock: systemClock, token });
 }
 
-function portsOf({ config, status, bus, lanes, routes, deadLetters, drain }: Parts): AdminPorts {
+function portsOf({
+  config,
+  status,
+  bus,
+  lanes,
+  routes,
+  deadLetters,
+  drain,
+  saving,
+  warnings,
+}: Parts): AdminPorts {
   const facts = { version: ownVersion(), startedAt: systemClock.now() };
   const recent = createRecent();
-  bus.subscribe(recent.record);
+  const priceOf = (upstream: string) =>
+    config().upstreams.find(({ name }) => name === upstream)?.pricePerGb ?? null;
+  const spend = new Spend(facts.startedAt, priceOf);
+  const metrics = createMetrics({
+    priceOf,
+    mostLanes: () => config().metrics.maxLanes,
+    state: {
+      now: () => systemClock.now(),
+      lanes: () => lanes.list(),
+      routes: () => routes.list(),
+      letters: () => deadLetters.counts(),
+      warnings: () => warnings.raised(),
+    },
+  });
+  for (const { record } of [recent, spend, metrics]) bus.subscribe(record);
   return {
     ...{ lanes, recent, drain },
+    spend: () => spend.view(),
+    warnings: () => warnings.raised(),
+    metrics: () => metrics.render(),
     status: () => ({ ...facts, ...status() }),
     routes: {
       list: () => routes.list(),
       eject: (id, untilAt) => routes.operator.eject(id, untilAt),
       restore: (id) => routes.operator.restore(id),
+      reputation: (id) => routes.operator.reputation(id),
       endSession: (id) => routes.endSession(id),
     },
     deadLetters: letterDesk(deadLetters),
+    kept: () => saving.kept(),
     config: () => blankSecrets(config()),
   };
 }
@@ -60,7 +95,8 @@ function letterDesk(letters: DeadLetters): LetterDesk {
     response: (id) => letters.response(id),
     counts: () => letters.counts(),
     drop: (ids) => letters.drop(ids),
-    redrive: (which, onEach) => letters.redrive(which, onEach),
+    redrive: (which, onEach) =>
+      letters.redrive(which, ({ id, outcome, detail }) => onEach({ id, outcome, detail })),
     export: (query, o) => letters.export(query, o),
   };
 }

@@ -59,6 +59,9 @@ export const systemClock: Clock = {
 /** The wall clock in epoch ms: only to be held against dates that others send. */
 export const wallTime = (): number => Date.now();
 
+/** An instant as the clocks on the wall here show it. */
+export const timeOfDay = (at: number): string => new Date(at).toTimeString().slice(0, 5);
+
 export const systemRandom: Random = Math.random;
 
 const MS = 1000;

@@ -8,6 +8,7 @@ import {
   systemClock,
   systemMoment,
   systemRandom,
+  timeOfDay,
   wallTime,
 } from './clock.ts';
 import type { Address, Config } from './config/config.ts';
@@ -37,6 +38,7 @@ import { openStore } from './store/open.ts';
 import type { Store } from './store/store.ts';
 import { type Bus, createBus } from './telemetry/bus.ts';
 import type { Emit } from './telemetry/events.ts';
+import { createWarnings } from './telemetry/warnings.ts';
 
 export interface ProxyOptions {
   readonly config: Config;
@@ -102,8 +104,11 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     return state.draining;
   };
   const asked = Promise.withResolvers<void>();
+  const warnings = createWarnings({ emit: bus.emit, timeOfDay });
+  bus.subscribe(warnings.record);
   const admin = adminBeside(options.admin, {
     ...parts,
+    warnings,
     config: () => current.config,
     status: () => ({ state: state.name, listen: listener.address(), ...activity() }),
     drain: () => {

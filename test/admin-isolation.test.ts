@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createLanes } from '../src/lanes/lanes.ts';
-import { AdminCaller } from './support/admin.ts';
-import { adminDesk } from './support/admin-desk.ts';
+import { AdminCaller, ask } from './support/admin.ts';
+import { adminDesk, laneSight } from './support/admin-desk.ts';
 import { FakeClock } from './support/fake-clock.ts';
+import { LIMIT, started } from './support/forbear-process.ts';
 import { events, letterOf, site } from './support/letters.ts';
 import { get, startProxy } from './support/whole-proxy.ts';
 
@@ -112,6 +113,34 @@ test('isolation outlives the process', async (t) => {
   assert.equal((await get(third.port, `${far.url}/`)).status, 200);
 });
 
+test('isolation that was told outlives a kill at that very moment', LIMIT, async (t) => {
+  const far = await site(t, (_, response) => response.end('the page'));
+  const first = await started(t);
+  const [, port] = await first.printed.until(/dashboard +http:\/\/127\.0\.0\.1:(\d+)/);
+  const path = `/api/v1/lanes/${encoded(far.authority)}/isolate`;
+  assert.equal((await ask(Number(port), 'POST', path)).status, 200);
+  first.child.kill('SIGKILL');
+  await first.closed;
+  const second = await started(t, [], { FORBEAR_HOME: first.home });
+  const refused = await get(second.port, `${far.url}/`);
+  assert.equal(refused.headers['forbear-stop'], 'isolated');
+  assert.equal(far.seen.length, 0);
+});
+
+test('a change is told when it would outlive the process, and not before', async (t) => {
+  const disk = Promise.withResolvers<void>();
+  const { admin, lanes } = await adminDesk(t, { ports: { kept: () => disk.promise } });
+  lanes.push(laneSight('a.test'));
+  let told = false;
+  const isolating = admin.post('/lanes/a.test/isolate').then(() => {
+    told = true;
+  });
+  assert.equal((await admin.get('/lanes/a.test')).status, 200);
+  assert.equal(told, false);
+  disk.resolve();
+  await isolating;
+});
+
 test('a host is named as it is written: with a port, by address, in any case, escaped or not', async (t) => {
   const whole = await startProxy(t, [], { admin: true });
   const admin = new AdminCaller(whole.adminPort);
@@ -134,7 +163,8 @@ test('a host is named as it is written: with a port, by address, in any case, es
   }
   assert.equal((await admin.get('/lanes?state=isolated')).json.items.length, names.length);
   for (const [written, id] of names) {
-    assert.equal((await admin.post(`/lanes/${written}/resume`)).status, 404, 'no lane is left');
+    assert.equal((await admin.post(`/lanes/${written}/resume`)).json.state, 'idle');
+    assert.equal((await admin.post(`/lanes/${written}/resume`)).status, 404);
     assert.equal((await admin.get(`/lanes/${encoded(id)}`)).status, 404);
   }
   const bad = ['a%20b', 'user%40shop.test', 'a%2Fb', '2001:db8::1', 'shop.test:port', '%0d', '%7F'];

@@ -157,6 +157,20 @@ test('who sends a head or a body too slowly is let go', LIMIT, async (t) => {
   assert.match(await heard(body), /^HTTP\/1\.1 408 /);
 });
 
+test('who takes nothing of a long answer is let go', LIMIT, async (t) => {
+  const config = () => ({ text: 'x'.repeat(40_000_000) });
+  const limits = { idleMs: 200, connections: 1 };
+  const { port } = await adminDesk(t, { ports: { config }, limits });
+  const deaf = connect({ host: '127.0.0.1', port });
+  deaf.write('GET /api/v1/config HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+  deaf.pause();
+  await once(deaf, 'connect');
+  // As long as it holds the only place, nobody else is served.
+  const asking = 'GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+  while ((await raw(port, asking)) === '');
+  assert.ok((await heard(deaf.resume())).length < 40_000_000);
+});
+
 test('who says nothing at all is let go', LIMIT, async (t) => {
   const { port } = await adminDesk(t, { limits: { headMs: 150, checkMs: 50 } });
   await heard(connect({ host: '127.0.0.1', port }));

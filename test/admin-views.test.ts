@@ -166,6 +166,7 @@ const deskOf = ({ routes }: ReturnType<typeof siteWith>) => ({
   list: () => routes.list(),
   eject: (id: string, untilAt: number) => routes.operator.eject(id, untilAt),
   restore: (id: string) => routes.operator.restore(id),
+  reputation: (id: string) => routes.operator.reputation(id),
   endSession: (id: string) => routes.endSession(id),
 });
 

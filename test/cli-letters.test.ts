@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { main } from '../src/cli/main.ts';
 import { LIMIT, ran, scratch, spawnForbear, started } from './support/forbear-process.ts';
 import { letterOf, send, site } from './support/letters.ts';
-import { get } from './support/whole-proxy.ts';
+import { get, startProxy } from './support/whole-proxy.ts';
 
 let files = 0;
 
@@ -15,29 +16,54 @@ function configFile(text: string): string {
   return file;
 }
 
-const POLICY = 'policy: { max_attempts: 1, breaker: { consecutive: 1000, min_attempts: 1000 } }\n';
+const POLICY = 'policy: { max_attempts: 1, breaker: { consecutive: 1000, min_attempts: 1000 } }';
 
-/** A running Forbear before a site that is down until told otherwise, and the command beside it. */
-async function world(t: TestContext) {
+/** A site that is down until told otherwise. */
+async function faulty(t: TestContext) {
   const state = { status: 503, hold: false };
   const far = await site(t, (_, response) => {
     if (state.hold) return;
     response.writeHead(state.status, { 'X-Odd': '\x9b31m', 'Set-Cookie': 'a=hush' });
     response.end('page \x1b]0;title\x07 end');
   });
-  const service = await started(t, ['--config', configFile(POLICY)]);
-  const { home, port } = service;
-  const park = async (path: string, headers: Record<string, string> = {}) =>
+  const parkBy = async (port: number, path: string, headers: Record<string, string> = {}) =>
     letterOf(await get(port, `${far.url}${path}`, { headers }));
-  const letters = (...args: string[]) => ran(t, home, ['dead-letters', ...args]);
+  return { far, state, parkBy };
+}
+
+/** Forbear as a process of its own before such a site, and the command as one beside it. */
+async function processes(t: TestContext) {
+  const { far, state, parkBy } = await faulty(t);
+  const service = await started(t, ['--config', configFile(POLICY)]);
+  const park = (path: string, headers = {}) => parkBy(service.port, path, headers);
+  const letters = (...args: string[]) => ran(t, service.home, ['dead-letters', ...args]);
   return { ...service, far, state, park, letters };
+}
+
+/** The same within this process: many commands cost little. */
+async function world(t: TestContext) {
+  const { far, state, parkBy } = await faulty(t);
+  const whole = await startProxy(t, [POLICY], { admin: true });
+  const admin = ['--admin', `127.0.0.1:${whole.adminPort}`];
+  const park = (path: string, headers = {}) => parkBy(whole.port, path, headers);
+  const letters = async (...args: string[]) => {
+    const said = { out: '', err: '' };
+    const status = await main(['dead-letters', ...args, ...admin], {
+      out: (text) => (said.out += text),
+      err: (text) => (said.err += text),
+      env: { FORBEAR_HOME: join(scratch, 'none') },
+    });
+    return { status, ...said };
+  };
+  const raw = (...args: string[]) => ran(t, scratch, ['dead-letters', ...args, ...admin]);
+  return { ...whole, far, state, park, letters, raw };
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are exactly what must not be there
 const CONTROLS = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/;
 
 test('letters are listed, chosen by flags, and shown whole', LIMIT, async (t) => {
-  const { park, letters, far, port } = await world(t);
+  const { park, letters, raw, far, port } = await world(t);
   const first = await park('/one?token=hush&x=1', { Cookie: 'hush=1' });
   const body = Buffer.from('a=1\x1b[2J\n');
   const second = letterOf(await send(port, `${far.url}/two`, { method: 'PUT', body }));
@@ -61,7 +87,7 @@ test('letters are listed, chosen by flags, and shown whole', LIMIT, async (t) =>
     assert.match(shown.out, part);
   }
   assert.doesNotMatch(shown.out, CONTROLS);
-  assert.equal((await letters('show', second, '--body')).out, body.toString());
+  assert.equal((await raw('show', second, '--body')).out, body.toString());
   assert.equal(JSON.parse((await letters('show', second, '--json')).out).id, second);
   assert.doesNotMatch((await letters('show', first)).out, /hush/);
   const missing = await letters('show', 'no-such');
@@ -70,11 +96,11 @@ test('letters are listed, chosen by flags, and shown whole', LIMIT, async (t) =>
 });
 
 test('a redrive says what became of each, and its status whether all is well', LIMIT, async (t) => {
-  const { park, letters, state, far } = await world(t);
+  const { park, letters, raw, state, far } = await world(t);
   const ids = [await park('/1'), await park('/2'), await park('/3')];
   const failed = await letters('redrive', '--all');
   assert.equal(failed.status, 1);
-  assert.match(failed.out, /^1 parked, 2 put_off\n$/);
+  assert.match(failed.out, /^2 put_off, 1 parked\n$/);
   assert.equal(failed.err.trimEnd().split('\n').length, 3);
 
   state.status = 200;
@@ -94,16 +120,41 @@ test('a redrive says what became of each, and its status whether all is well', L
   assert.match(shown.out, /Reply of the redrive, .*: 200/);
   assert.match(shown.out, /page \\x1b\]0;title\\x07 end/);
   assert.doesNotMatch(shown.out, CONTROLS);
-  const raw = await letters('show', ids[0] ?? '', '--response');
-  assert.equal(raw.out, 'page \x1b]0;title\x07 end');
+  const page = await raw('show', ids[0] ?? '', '--response');
+  assert.equal(page.out, 'page \x1b]0;title\x07 end');
 
   const wrong = [[], ['x', '--all'], ['--all', '--force'], ['x', '--lane', 'y']];
   const statuses = await Promise.all(wrong.map((args) => letters('redrive', ...args)));
   for (const { status } of statuses) assert.equal(status, 2);
 });
 
+test(
+  'on a terminal a redrive shows how far it is, and takes that away at the end',
+  LIMIT,
+  async (t) => {
+    const { adminPort, park, state } = await world(t);
+    const ids = [await park('/1'), await park('/2'), 'no-such'];
+    state.status = 200;
+    const said = { out: '', err: '' };
+    const args = ['redrive', ...ids, '--admin', `127.0.0.1:${adminPort}`];
+    const status = await main(['dead-letters', ...args], {
+      ...{ out: (text) => (said.out += text), err: (text) => (said.err += text) },
+      ...{ env: { FORBEAR_HOME: join(scratch, 'none') }, errIsTerminal: true, columns: 60 },
+    });
+    assert.deepEqual([status, said.out], [1, '2 done, 1 missing\n']);
+    const shown = said.err.split(/\r\S\[K/);
+    assert.equal(shown[1], 'redriving [....................] 0/3');
+    assert.equal(shown.at(-1), '');
+    assert.ok(
+      shown.some((line) => /^redriving \[#{20}\] 3\/3 {2}.*1 missing/.test(line)),
+      said.err,
+    );
+    assert.ok(shown.some((line) => line.startsWith('no-such  missing  ')));
+  },
+);
+
 test('a redrive that the end of the proxy cuts off is told as that', LIMIT, async (t) => {
-  const { park, home, state, child, far } = await world(t);
+  const { park, home, state, child, far } = await processes(t);
   const id = await park('/1');
   state.hold = true;
   const redriving = spawnForbear(t, ['dead-letters', 'redrive', id], { FORBEAR_HOME: home });
@@ -117,7 +168,7 @@ test(
   'an export goes where it is told to, for its owner alone, or says why it cannot',
   LIMIT,
   async (t) => {
-    const { park, letters, home } = await world(t);
+    const { park, letters, home } = await processes(t);
     await park('/1?a=1', { Cookie: 'hush=1' });
     await park('/2');
     const lines = (await letters('export')).out.trimEnd().split('\n');

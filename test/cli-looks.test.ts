@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { ShownLane, ShownStatus } from '../src/cli/status.ts';
 import { type TopView, topLines } from '../src/cli/top-screen.ts';
@@ -112,14 +113,18 @@ test('where nothing runs, one line and status 1', LIMIT, async (t) => {
 const forbear = fileURLToPath(new URL('../bin/forbear.js', import.meta.url));
 
 /** The command on a terminal of its own; undefined where there is no `script` to make one. */
-function onTerminal(home: string, args: readonly string[]): ChildProcess | undefined {
-  if (process.platform !== 'linux') return undefined;
+function onTerminal(
+  t: TestContext,
+  home: string,
+  args: readonly string[],
+): ChildProcess | undefined {
+  if (!existsSync('/usr/bin/script') || process.platform !== 'linux') return undefined;
   const command = [process.execPath, forbear, ...args].map((word) => `'${word}'`).join(' ');
   const child = spawn('script', ['-qec', `stty cols 80 rows 24; ${command}`, '/dev/null'], {
     env: { PATH: process.env.PATH, HOME: scratch, FORBEAR_HOME: home, TERM: 'xterm' },
     cwd: scratch,
   });
-  child.on('error', () => {});
+  t.after(() => child.kill('SIGKILL'));
   return child;
 }
 
@@ -129,21 +134,21 @@ test(
   async (t) => {
     const { home, child: service, closed } = await started(t);
     for (const key of ['q', '\x03']) {
-      const top = onTerminal(home, ['top', '--interval', '100ms']);
+      const top = onTerminal(t, home, ['top', '--interval', '100ms']);
       if (!top) return t.skip('no terminal can be made here');
       const over = once(top, 'close');
       const printed = new Printed(top);
-      await printed.until(/\x1b\[\?1049h[^]*\x1b\[HForbear[^]*\x1b\[HForbear/);
+      await printed.until(/\[\?1049h[\s\S]*\[HForbear[\s\S]*\[HForbear/);
       top.stdin?.write(key);
       assert.deepEqual(await over, [0, null]);
-      assert.match(printed.text, /\x1b\[\?25h\x1b\[\?1049l\s*$/);
+      assert.match(printed.text, /\[\?25h\S\[\?1049l\s*$/);
     }
     // The proxy goes away, and top stays until it is told to go.
-    const top = onTerminal(home, ['top', '--interval', '100ms']);
+    const top = onTerminal(t, home, ['top', '--interval', '100ms']);
     if (!top) return;
     const over = once(top, 'close');
     const printed = new Printed(top);
-    await printed.until(/\x1b\[HForbear/);
+    await printed.until(/\[HForbear/);
     service.kill('SIGTERM');
     await closed;
     await printed.until(/no Forbear answers|the admin server is off/);

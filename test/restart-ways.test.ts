@@ -124,6 +124,16 @@ test('the uses of a session put its end off after a kill too, to a tenth of it',
   assert.equal(take(after, inSession('s1')).id, first.id);
 });
 
+test('a session lives on in processes that all die within a second', async () => {
+  const machine = new Machine();
+  const first = take(await siteOf(machine.start(), [list('dc', 4)]), inSession('s1'));
+  for (let n = 0; n < 25; n += 1) {
+    machine.pass(MINUTE);
+    const site = await next(machine, [list('dc', 4)]);
+    assert.equal(take(site, inSession('s1')).id, first.id);
+  }
+});
+
 test('an ejected address stays out over a kill, one that was forgiven does not', async () => {
   const machine = new Machine();
   const life = machine.start();

@@ -37,10 +37,12 @@ export function laneEndpoints(lanes: LaneDesk): readonly Endpoint[] {
     if (host === undefined) {
       return problem(400, 'bad_host', 'A host is a name or an address, with its port if unusual.');
     }
+    const before = find(host);
     if (act(host) === 'full') {
       return problem(503, 'too_many_isolated', 'As many hosts are isolated already as may be.');
     }
-    const lane = find(host);
+    // Resumed, a host that was never asked has no lane any more.
+    const lane = find(host) ?? (before && { ...before, state: 'idle' });
     return lane ? json(laneView(lane)) : missing(`There is no lane ${name}.`);
   };
   return [
@@ -139,6 +141,17 @@ export function routeEndpoints(routes: RouteDesk, now: () => number): readonly E
       },
     },
     {
+      method: 'GET',
+      path: '/routes/{id}/reputation',
+      summary: 'What is known of a route: everywhere (lane null), and by lane.',
+      answers: { 200: { description: 'All of it.', schema: listOf('Reputation') } },
+      handle: ({ params }) => {
+        const found = routes.reputation(params.id ?? '');
+        if (!found) return missing(`There is no route ${params.id}.`);
+        return json({ items: found.map(reputationView), next: null });
+      },
+    },
+    {
       method: 'POST',
       path: '/routes/{id}/eject',
       summary:
@@ -185,5 +198,15 @@ function routeView(route: RouteSight) {
     state: route.state,
     ejected_until: isoOrNull(route.outUntil),
     sessions: route.sessions,
+  };
+}
+
+type Repute = NonNullable<ReturnType<RouteDesk['reputation']>>[number];
+
+function reputationView({ lane, good, bad, score, headMs, ejection }: Repute) {
+  return {
+    ...{ lane: lane ?? null, good, bad, score, head_ms: headMs },
+    ejected_until: isoOrNull(ejection?.untilAt),
+    reason: ejection?.reason ?? null,
   };
 }

@@ -4,6 +4,8 @@ const text: JsonSchema = { type: 'string' };
 const textOrNull: JsonSchema = { type: ['string', 'null'] };
 const flag: JsonSchema = { type: 'boolean' };
 const count: JsonSchema = { type: 'integer', minimum: 0 };
+const share: JsonSchema = { type: 'number', minimum: 0, maximum: 1 };
+const amount: JsonSchema = { type: ['number', 'null'], minimum: 0 };
 const instant: JsonSchema = { type: 'string', format: 'date-time' };
 const instantOrNull: JsonSchema = { type: ['string', 'null'], format: 'date-time' };
 
@@ -20,6 +22,17 @@ export function record(
     additionalProperties: false,
   };
 }
+
+const byCause = (value: JsonSchema): JsonSchema =>
+  record({ first_try: value, retry: value, rejected_body: value, tunnel: value });
+
+const spendRow = record({
+  ...{ name: text, sent_bytes: count, received_bytes: count, good_replies: count },
+  bytes_by_cause: byCause(count),
+  price: amount,
+  price_by_cause: byCause({ type: 'number', minimum: 0 }),
+  price_per_good_reply: amount,
+});
 
 /** A schema of `components`. */
 export const ref = (name: keyof typeof SCHEMAS): JsonSchema => ({
@@ -103,6 +116,15 @@ export const SCHEMAS = {
     state: { enum: ['in', 'ejected'] },
     ejected_until: instantOrNull,
     sessions: count,
+  }),
+  Reputation: record({
+    lane: { ...textOrNull, description: 'null: everywhere.' },
+    good: { type: 'number', description: 'Fades: half of it is gone in 30 minutes.' },
+    bad: { type: 'number' },
+    score: { type: 'number', minimum: 0, maximum: 1 },
+    head_ms: { type: ['number', 'null'], description: 'Typical time to the head of a reply.' },
+    ejected_until: instantOrNull,
+    reason: textOrNull,
   }),
   RouteAfter: {
     oneOf: [
@@ -188,7 +210,7 @@ export const SCHEMAS = {
     attempts: {
       type: 'array',
       items: record({
-        ...{ n: count, at: instant, duration_ms: { type: 'number' }, route: text },
+        ...{ n: count, at: instant, duration_ms: count, route: text },
         ...{ status: { type: ['integer', 'null'] }, verdict: text, action: text, explain: text },
         ...{ sent_bytes: count, received_bytes: count },
       }),
@@ -205,7 +227,11 @@ export const SCHEMAS = {
   }),
   Spend: record({
     since: instant,
-    upstreams: { type: 'array', items: { type: 'object' } },
-    lanes: { type: 'array', items: { type: 'object' } },
+    upstreams: { type: 'array', items: spendRow },
+    lanes: { type: 'array', items: spendRow },
+  }),
+  Warning: record({
+    ...{ lane: text, signal: text, before: share, now: share, since: instant },
+    ...{ bad_routes: count, routes: count, sentence: text },
   }),
 } as const satisfies Readonly<Record<string, JsonSchema>>;

@@ -17,6 +17,7 @@ import { API, readBody, readQuery, route, wrongMethod } from './router.ts';
 import { sessionEndpoints } from './session-endpoints.ts';
 import { systemEndpoints } from './system-endpoints.ts';
 import type { AdminPorts } from './views.ts';
+import { warningEndpoint } from './warning-endpoint.ts';
 
 /** The admin server: API, dashboard, metrics and health. */
 export interface AdminServer {
@@ -96,6 +97,7 @@ export function createAdminServer(ports: AdminPorts, options: AdminOptions): Adm
 function endpointsOf(ports: AdminPorts, hub: EventHub, clock: Clock): readonly Endpoint[] {
   const endpoints: Endpoint[] = [
     ...systemEndpoints(ports, hub),
+    warningEndpoint(ports.warnings),
     ...laneEndpoints(ports.lanes),
     ...routeEndpoints(ports.routes, () => clock.now()),
     ...sessionEndpoints(ports.routes),
@@ -192,7 +194,6 @@ const plain = (text: string): Answer => ({
 });
 
 async function metrics(ports: AdminPorts): Promise<Answer> {
-  if (!ports.metrics) return missing('This process counts nothing for Prometheus.');
   const { contentType, text } = await ports.metrics();
   const headers = { 'Content-Type': contentType };
   return { kind: 'bytes', status: 200, headers, body: Buffer.from(text) };
@@ -208,7 +209,7 @@ function assetAnswer({ contentType, body, tag }: Asset, { headers }: IncomingMes
 async function call(
   request: IncomingMessage,
   { path, search }: { path: string; search: string },
-  { endpoints }: Site,
+  { endpoints, ports }: Site,
 ): Promise<Answer> {
   const found = route(request.method ?? '', path, endpoints);
   if (found.kind === 'problem') return found;
@@ -221,7 +222,10 @@ async function call(
   if (typeof text !== 'string') return text;
   const body = readBody(text, endpoint.body);
   if (isProblem(body)) return body;
-  return endpoint.handle({ params, query, body, headers: request.headers });
+  const answer = await endpoint.handle({ params, query, body, headers: request.headers });
+  // Nobody is told of a change that a crash could take back.
+  if (endpoint.method !== 'GET') await ports.kept();
+  return answer;
 }
 
 function isProblem(value: object): value is Problem {

@@ -1,7 +1,10 @@
 import type { LetterView } from '../dead-letters/view.ts';
 import type { LaneSight } from '../lanes/lane-sight.ts';
+import type { Repute } from '../routes/reputation.ts';
 import type { WaysOutView } from '../routes/routes.ts';
 import type { Recent } from '../telemetry/recent.ts';
+import type { SpendView } from '../telemetry/spend.ts';
+import type { RaisedWarning } from '../telemetry/warnings.ts';
 
 /** What the admin server is handed: views as plain data and commands. It knows no part of the proxy itself. */
 export interface AdminPorts {
@@ -13,12 +16,16 @@ export interface AdminPorts {
   readonly deadLetters: LetterDesk;
   /** The configuration with all secrets blanked. */
   readonly config: () => unknown;
+  /** Settles when what a command has changed would outlive the process, or after a bounded time. */
+  readonly kept: () => Promise<void>;
   /** Begins to drain; called again, it changes nothing. */
   readonly drain: () => void;
-  /** What the traffic cost; undefined where nothing counts it. */
-  readonly spend?: (() => SpendView) | undefined;
-  /** Prometheus text; undefined where nothing counts. */
-  readonly metrics?: (() => Promise<MetricsText>) | undefined;
+  /** What the traffic cost. */
+  readonly spend: () => SpendView;
+  /** Early warnings that are raised. */
+  readonly warnings: () => readonly RaisedWarning[];
+  /** Prometheus text. */
+  readonly metrics: () => Promise<MetricsText>;
 }
 
 /** How the process is doing. Instants in epoch ms. */
@@ -49,6 +56,8 @@ export interface RouteDesk {
   eject(routeId: string, untilAt: number): boolean;
   /** Takes a route back in, for every lane; false when there is no such route. */
   restore(routeId: string): boolean;
+  /** What is known of a route, everywhere and by lane; undefined when there is no such route. */
+  reputation(routeId: string): readonly Repute[] | undefined;
   /** False when there is no such active session. */
   endSession(id: string): boolean;
 }
@@ -110,28 +119,6 @@ export interface StoredReply {
   readonly rawHeaders: readonly string[];
   readonly body: Uint8Array;
   readonly truncated: boolean;
-}
-
-/** What the traffic cost so far, as it is shown. */
-export interface SpendView {
-  /** ISO 8601: counted since then. */
-  readonly since: string;
-  readonly upstreams: readonly SpendRow[];
-  readonly lanes: readonly SpendRow[];
-}
-
-/** Bytes on the wire and their price, of one upstream or one lane. */
-export interface SpendRow {
-  readonly name: string;
-  readonly sent_bytes: number;
-  readonly received_bytes: number;
-  /** Bytes both ways by cause: `first_try`, `retry`, `rejected_body`, `tunnel`. */
-  readonly bytes_by_cause: Readonly<Record<string, number>>;
-  /** By `price_per_gb`; null where an upstream has no price. */
-  readonly price: number | null;
-  readonly price_by_cause: Readonly<Record<string, number>>;
-  readonly good_replies: number;
-  readonly price_per_good_reply: number | null;
 }
 
 export interface MetricsText {

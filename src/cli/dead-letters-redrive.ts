@@ -134,7 +134,9 @@ function addUp(sums: Map<string, number>, summary: Readonly<Record<string, numbe
 }
 
 function inWords(summary: Readonly<Record<string, number>>): string {
-  const parts = Object.entries(summary).map(([outcome, letters]) => `${letters} ${outcome}`);
+  const rank = (outcome: string): number => (outcome === 'done' ? 0 : 1);
+  const ranked = Object.entries(summary).sort(([a, n], [b, m]) => rank(a) - rank(b) || m - n);
+  const parts = ranked.map(([outcome, letters]) => `${letters} ${outcome}`);
   return parts.length > 0 ? printable(parts.join(', ')) : 'There was nothing to redrive.';
 }
 

@@ -124,6 +124,7 @@ function judged(
       retry: 'on',
       inSession: flags.inSession === true,
       budgetLeft: policy.budget.floorPerMinute > 0,
+      bytesLeft: true,
       laneFailures: 1,
       pausedUntil: now,
       ...left,

@@ -101,6 +101,9 @@ function reloadOnChange(o: Reloading): () => void {
     ) {
       tell('warn', 'a changed listen address takes effect at the next start');
     }
+    if (JSON.stringify(config.admin.listen) !== JSON.stringify(o.config.admin.listen)) {
+      tell('warn', 'a changed admin.listen takes effect at the next start');
+    }
   };
 
   const { file, loadedAs } = o.watched;

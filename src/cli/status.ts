@@ -71,19 +71,21 @@ export async function status(
     ],
   ];
   terminal.out(inColumns(rows.map(([name = '', value = '']) => [`  ${name}`, value])));
-  const troubled = await lanesIn(client, TROUBLED, MOST_SHOWN);
+  const troubled = await lanesIn(client, shown, TROUBLED, MOST_SHOWN);
   if (troubled.length === 0) return 0;
   terminal.out(`\n${laneTable(troubled.slice(0, MOST_SHOWN), terminal.columns)}`);
   return 0;
 }
 
-/** Lanes in these states, in their order; at most so many of each. */
+/** Lanes in these states, in their order; at most so many of each. What the status counts none of is not asked for. */
 export async function lanesIn(
   client: AdminClient,
+  { lanes }: ShownStatus,
   states: readonly string[],
   mostOfEach: number,
 ): Promise<ShownLane[]> {
-  const pages = states.map((state) =>
+  const there = states.filter((state) => (lanes[state] ?? 0) > 0);
+  const pages = there.map((state) =>
     client.json<{ items: ShownLane[] }>({ path: `/lanes?state=${state}&limit=${mostOfEach}` }),
   );
   return (await Promise.all(pages)).flatMap(({ items }) => items);

@@ -43,9 +43,9 @@ interface Asked {
 }
 
 async function look(client: AdminClient): Promise<TopView> {
-  const [status, lanes, waiting] = await Promise.all([
-    client.json<ShownStatus>({ path: '/status' }),
-    lanesIn(client, [...TROUBLED, 'active', 'idle'], MOST_LANES),
+  const status = await client.json<ShownStatus>({ path: '/status' });
+  const [lanes, waiting] = await Promise.all([
+    lanesIn(client, status, [...TROUBLED, 'active', 'idle'], MOST_LANES),
     client.json<{ items: ShownExchange[] }>({
       path: `/exchanges?state=waiting&limit=${MOST_WAITING}`,
     }),

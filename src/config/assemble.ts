@@ -50,6 +50,7 @@ export function assemble(material: Material): Assembled {
       file,
       listen: sections.listen,
       admin: sections.admin,
+      metrics: { maxLanes: sections.metrics.max_lanes },
       clients: sections.clients,
       auth: sections.auth,
       allowPrivateTargets:

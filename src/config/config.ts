@@ -6,6 +6,7 @@ export interface Config {
   readonly file: string | undefined;
   readonly listen: Address;
   readonly admin: { readonly listen: Address | 'off'; readonly token: string | null };
+  readonly metrics: { readonly maxLanes: number };
   readonly clients: readonly { readonly name: string; readonly password: string }[];
   readonly auth: 'optional' | 'required';
   readonly allowPrivateTargets: boolean;

@@ -88,13 +88,14 @@ test('settings without effect in this version are told, unless they are at their
 policy: { dead_letters: { keep: 168h }, resume_downloads: false, soft_blocks: { learned: off } }
 targets: [{ match: a.test, dead_letters: { keep: 1d }, soft_blocks: { learned: enforce } }]
 profiles: { p: { lenient: true, dead_letters: { keep: 1d } } }
-metrics: { max_lanes: 5 }
+store: { kind: redis, url: 'redis://127.0.0.1' }
 `;
   assert.deepEqual(
     configOf(text).notices.map((notice) => notice.split(' ')[0]),
-    ['metrics.max_lanes'],
+    ['store.kind', 'store.url'],
   );
   assert.deepEqual(configOf('', { FORBEAR_ADMIN_TOKEN: 'x' }).notices, []);
-  const notices = configOf('', { FORBEAR_METRICS_MAX_LANES: '5' }).notices;
-  assert.deepEqual(notices, ['metrics.max_lanes is accepted, but not in effect in this version']);
+  const url = { FORBEAR_STORE_URL: 'redis://127.0.0.1' };
+  const { notices } = configOf('', url);
+  assert.deepEqual(notices, ['store.url is accepted, but not in effect in this version']);
 });

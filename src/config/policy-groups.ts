@@ -49,6 +49,17 @@ const budget = group(
   'Caps retries as a share of the traffic of a lane, so that an outage is not multiplied.',
 );
 
+const byteBudget = group(
+  {
+    per_day: setting(
+      size.nullable(),
+      null,
+      'Bytes on the wire, both ways, that a host may cost from midnight to midnight UTC; after 80 % there are no more retries and redrives, after all of it no more requests; null: no limit.',
+    ),
+  },
+  'Caps what a host may cost.',
+);
+
 const breaker = group(
   {
     failure_ratio: setting(share, 0.5, 'Opens at this share of failures …'),
@@ -233,6 +244,7 @@ export const policyGroups = {
   backoff,
   retry_after: retryAfter,
   budget,
+  byte_budget: byteBudget,
   breaker,
   pace,
   routes,

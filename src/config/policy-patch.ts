@@ -62,6 +62,7 @@ function hostKeys(keys: PolicyKeys): Loose<PolicyPatch> {
       floorPerMinute: k.floor_per_minute,
       windowMs: k.window,
     })),
+    byteBudget: section(keys.byte_budget, (k) => ({ perDay: k.per_day })),
     breaker: section(keys.breaker, (k) => ({
       failureRatio: k.failure_ratio,
       minAttempts: k.min_attempts,

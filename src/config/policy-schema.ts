@@ -37,6 +37,7 @@ const fields = {
   ),
   retry_after: policyGroups.retry_after,
   budget: policyGroups.budget,
+  byte_budget: policyGroups.byte_budget,
   breaker: policyGroups.breaker,
   pace: policyGroups.pace,
   routes: policyGroups.routes,

@@ -159,7 +159,6 @@ export const configSchema = z.strictObject({
         whole({ min: 1 }),
         500,
         'Lanes with labels of their own in metrics; the rest is counted as other.',
-        {},
       ),
     },
     'Prometheus metrics.',

@@ -34,6 +34,8 @@ export type Stop =
   | 'addresses_exhausted'
   | 'rate_waits_exhausted'
   | 'retry_budget_spent'
+  /** The lane's bytes of the day are spent: all of them, or as many as retries may have of them. */
+  | 'byte_budget_spent'
   | 'patience_exceeded'
   /** The site asked for a longer wait than `retry_after.max`. */
   | 'wait_too_long'
@@ -88,6 +90,8 @@ export interface Progress {
   readonly retry: 'on' | 'off';
   readonly inSession: boolean;
   readonly budgetLeft: boolean;
+  /** Whether the day's bytes allow a retry. */
+  readonly bytesLeft: boolean;
   /** Failures of the lane in a row, this one included; 0 after a success. */
   readonly laneFailures: number;
   /** When the lane's pause ends, epoch ms; in the past when there is none. */

@@ -202,6 +202,11 @@ const rows: readonly (readonly [string, Partial<Ending>, unknown[]])[] = [
     [503, 'proxy_configuration_error', 9000],
   ],
   [
+    'a day whose bytes are spent is a 503 until the next one',
+    { stop: 'byte_budget_spent', retryAfterMs: 9000 },
+    [503, 'connection_limit_reached', 9000],
+  ],
+  [
     'a turn that never came is a 503',
     { stop: 'patience_exceeded' },
     [503, 'destination_unavailable', undefined],

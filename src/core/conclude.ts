@@ -103,6 +103,7 @@ function statusFor(ending: Ending): number {
       return ending.fuseStatus ?? 401;
     case 'no_route':
     case 'patience_exceeded':
+    case 'byte_budget_spent':
       return ending.reply === undefined ? 503 : statusOfFailure(ending);
     case 'attempts_exhausted':
     case 'addresses_exhausted':
@@ -159,6 +160,7 @@ const STOP_TOKENS: Partial<Record<Stop, string>> = {
   lane_paused: 'connection_limit_reached',
   breaker_open: 'destination_unavailable',
   queue_full: 'connection_limit_reached',
+  byte_budget_spent: 'connection_limit_reached',
   draining: 'proxy_internal_response',
   isolated: 'destination_unavailable',
   session_burned: 'http_request_denied',

@@ -23,6 +23,7 @@ const base: Progress = {
   retry: 'on',
   inSession: false,
   budgetLeft: true,
+  bytesLeft: true,
   laneFailures: 1,
   pausedUntil: -1,
   routesLeft: true,

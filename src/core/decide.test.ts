@@ -56,6 +56,7 @@ function progress({ ledger, replay, ...rest }: Change = {}): Progress {
     retry: 'on',
     inSession: false,
     budgetLeft: true,
+    bytesLeft: true,
     laneFailures: 1,
     pausedUntil: -1,
     routesLeft: true,
@@ -73,6 +74,7 @@ const wait = (ledger: string, delayMs: number, charged = false) => ({
 const fail = (stop: string) => ({ kind: 'fail', stop });
 const used = { transientRetries: 2, rotations: 2 };
 const posted = { repeatable: false };
+const noBytes = { bytesLeft: false };
 
 type Row = readonly [name: string, verdict: Verdict, change: Change, action: unknown];
 
@@ -95,6 +97,17 @@ const rows: readonly Row[] = [
     wait('rate', 700),
   ],
   ['a throttle does not need budget', rate(10), { budgetLeft: false }, wait('rate', 10)],
+  ['no bytes left for retries: a throttle ends it', rate(10), noBytes, fail('byte_budget_spent')],
+  ['nor for another try of a failure', overloaded, noBytes, fail('byte_budget_spent')],
+  ['nor for another address', route('blocked'), noBytes, fail('byte_budget_spent')],
+  ['nor for our own fault', self, noBytes, fail('byte_budget_spent')],
+  ['a good reply is delivered whatever it has cost', good, noBytes, { kind: 'deliver' }],
+  [
+    'what may not be repeated anyway says so first',
+    rate(10),
+    { ...noBytes, replay: { bodyKept: false } },
+    fail('body_not_replayable'),
+  ],
   ['a throttle does not count against max_attempts', rate(10), { ledger: used }, wait('rate', 10)],
   ['nine rate waits leave one more', rate(10), { ledger: { rateWaits: 9 } }, wait('rate', 10)],
   [

@@ -130,12 +130,12 @@ function afterSelf({ reason }: SelfVerdict, progress: Progress, policy: Policy):
   return { kind: 'wait', ledger: 'self', delayMs, charged: false };
 }
 
-/** The first question before any repetition: may this request go out again at all? */
-function notRepeatable({ retry, replay }: Progress): Stop | undefined {
+/** The first question before any repetition: may this request go out again at all, and is it worth its bytes? */
+function notRepeatable({ retry, replay, bytesLeft }: Progress): Stop | undefined {
   if (retry === 'off') return 'retry_off';
   if (!replay.bodyKept) return 'body_not_replayable';
   if (replay.sent && !replay.repeatable && !replay.unprocessed) return 'maybe_executed';
-  return undefined;
+  return bytesLeft ? undefined : 'byte_budget_spent';
 }
 
 /** `max_attempts` bounds transient retries and rotations together; rate waits have a bound of their own. */

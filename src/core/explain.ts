@@ -157,6 +157,8 @@ const STOPS: Record<Stop, string> = {
   addresses_exhausted: 'as many addresses as allowed have been tried',
   rate_waits_exhausted: 'the site went on throttling after all the waits allowed',
   retry_budget_spent: "the lane's retry budget is spent",
+  byte_budget_spent:
+    "the lane's bytes of the day are spent, or as many as retries may have of them",
   patience_exceeded: 'the wait would outlast the patience of the client',
   wait_too_long: 'the site asks for a longer wait than is ever waited here',
   body_not_replayable: 'the request body was too large to be kept and cannot be sent again',

@@ -14,6 +14,8 @@ export interface Policy {
   /** A longer Retry-After is not waited for. */
   readonly retryAfter: { readonly maxMs: number };
   readonly budget: BudgetPolicy;
+  /** Bytes that a host may cost from midnight to midnight UTC, both ways; null: no limit. */
+  readonly byteBudget: { readonly perDay: number | null };
   readonly breaker: BreakerPolicy;
   readonly pace: PacePolicy;
   readonly routes: RoutesPolicy;

@@ -74,7 +74,8 @@ export function warmSize(warm: 'auto' | number, inFlight: number): number {
   return Math.min(8, Math.max(1, Math.ceil(inFlight / 8)));
 }
 
-function faded(health: Health, now: number): { good: number; bad: number } {
+/** What is left of the counts by now. */
+export function faded(health: Health, now: number): { good: number; bad: number } {
   const left = 0.5 ** (Math.max(0, now - health.at) / HALF_LIFE_MS);
   return { good: health.good * left, bad: health.bad * left };
 }

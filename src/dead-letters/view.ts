@@ -31,7 +31,7 @@ export function letterView(letter: Letter) {
     attempts: letter.attempts.map((attempt) => ({
       n: attempt.n,
       at: iso(attempt.at),
-      duration_ms: attempt.durationMs,
+      duration_ms: Math.round(attempt.durationMs),
       route: attempt.route,
       status: attempt.status ?? null,
       verdict: `${attempt.fault}/${attempt.reason}`,

@@ -76,6 +76,7 @@ export function progressOf(
     retry: exchange.retry,
     inSession: exchange.session !== undefined,
     budgetLeft: lane.budgetLeft,
+    bytesLeft: lane.bytesLeft === 'all',
     laneFailures: lane.failuresInRow,
     pausedUntil: lane.pausedUntil,
     routesLeft: left.routes,

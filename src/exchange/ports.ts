@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Ledger, Stop } from '../core/action.ts';
+import type { BytesLeft } from '../core/byte-budget.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Reply, Verdict } from '../core/verdict.ts';
 
@@ -147,6 +148,9 @@ export interface ProxyWay {
   readonly plain: 'forward' | 'tunnel';
 }
 
+/** What counts of a connection while it is used for one attempt. */
+export type Wire = Pick<Received, 'closed' | 'sentBytes' | 'receivedBytes'>;
+
 /** One attempt's result: the facts to judge, and the live response they were read from. */
 export interface Received {
   readonly reply: Reply;
@@ -154,6 +158,8 @@ export interface Received {
   readonly response: Response | undefined;
   /** Settles when the wire is no longer used: body at its end, kept, discarded or broken off. Never rejects. */
   readonly closed: Promise<void>;
+  /** Settles when its lane may have the slot back: earlier than `closed` for a wire that carries another protocol from now on. */
+  readonly released?: Promise<void>;
   /** Lets the wire go and keeps the rest of the body in memory, if it is small and comes soon; else it is lost. */
   keep(): void;
   /** Lets the wire and the body go. */
@@ -220,8 +226,12 @@ export interface Lane {
   /** Failures in a row, of the kind `backoff.count: lane` counts. */
   readonly failuresInRow: number;
   readonly budgetLeft: boolean;
+  /** What the day's byte budget still allows. */
+  readonly bytesLeft: BytesLeft;
   /** Takes one retry out of the budget; the returned function gives it back. */
   withdraw(): () => void;
+  /** Counts what an attempt sends and receives against the byte budget, as it passes. */
+  spend(wire: Wire): void;
   /** The addresses that met a 403 on this path pattern lately, for `persistent_block`. */
   blockedAddresses(path: string): readonly string[];
 }

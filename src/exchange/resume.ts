@@ -11,6 +11,7 @@ import {
   fitOf,
 } from '../core/resume.ts';
 import type { Verdict } from '../core/verdict.ts';
+import { accountFor } from './account.ts';
 import { type Break, Download, type Rest } from './download.ts';
 import { untilStopped } from './drain.ts';
 import type { Attempted } from './ending.ts';
@@ -106,12 +107,13 @@ class Resumption {
     while (action.kind === 'wait') {
       const place = await this.#place(action, ask);
       if (place.kind === 'no') return this.#lost(broke, place.stop, explainStop(place.stop));
-      const { received, watch } = await this.#attempt(ask, place);
+      const { received, watch, account } = await this.#attempt(ask, place);
       count(received);
       const cutOff = interruption(ask, received);
       if (cutOff) return this.#lost(broke, cutOff, explainStop(cutOff));
 
       verdict = judge(received, watch, { exchange: ask, lane, route }, this.#o);
+      account(verdict);
       last = { received, route, verdict };
       fit = fitOfReply(beginning, broke.offset, received);
       action = this.#record(ask, place, last, { verdict, fit });
@@ -160,14 +162,16 @@ class Resumption {
   async #attempt(
     ask: Exchange,
     { admission, route, waitedMs }: Extract<Place, { kind: 'yes' }>,
-  ): Promise<{ received: Received; watch: Watch }> {
+  ): Promise<{ received: Received; watch: Watch; account: (verdict: Verdict) => void }> {
     const { attempt, evidence, lane } = this.#o;
     this.#ledger = begin(this.#ledger, route.id, waitedMs);
     const watch = evidence.begin(ask, lane.id, route);
     const received = await attempt(ask, route);
     watch.end(received.reply);
     void received.closed.then(admission.release);
-    return { received, watch };
+    const n = this.#o.attempts + this.#ledger.attempts;
+    const account = accountFor({ exchange: ask, lane, route, n, received }, this.#o);
+    return { received, watch, account };
   }
 
   /** Charges whom it concerns, decides, and tells. */

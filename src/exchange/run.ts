@@ -4,6 +4,7 @@ import type { Judge } from '../core/classify.ts';
 import { decide } from '../core/decide.ts';
 import { begin, charge, newLedger } from '../core/ledger.ts';
 import type { Emit } from '../telemetry/events.ts';
+import { accountFor } from './account.ts';
 import { untilStopped } from './drain.ts';
 import { type Attempted, endOf, gaveUp, interrupted } from './ending.ts';
 import type { Evidence } from './evidence.ts';
@@ -54,12 +55,15 @@ export async function runExchange(exchange: Exchange, deps: Deps): Promise<Deliv
     const watch = deps.evidence.begin(exchange, lane.id, route);
     const received = await deps.attempt(exchange, route, place.again);
     watch.end(received.reply);
-    void received.closed.then(place.release); // The slot is held until the body ends.
+    void (received.released ?? received.closed).then(place.release); // The slot is held until the body ends.
+    const n = ledger.attempts;
+    const account = accountFor({ exchange, lane, route, n, received }, deps);
     const cutOff = interrupted(exchange, { received, route, verdict: undefined }, last, ledger);
     if (cutOff) return cutOff;
 
     last?.received.discard();
     const verdict = judge(received, watch, { exchange, lane, route }, deps);
+    account(verdict);
     last = { received, route, verdict };
     lane.record({ exchange, admission: place.admission, verdict, route });
     routes.record({ exchange, laneId: lane.id, route, verdict, headMs: headMs(received) });
@@ -70,7 +74,7 @@ export async function runExchange(exchange: Exchange, deps: Deps): Promise<Deliv
       at: clock.now(),
       exchange,
       lane: lane.id,
-      n: ledger.attempts,
+      n,
       route,
       ...told(received),
       verdict,

@@ -40,7 +40,7 @@ export async function runTunnel(
       const end = await firstWord(socket, { flight, exchange, clock: deps.clock });
       if (end !== 'joined' && leg.lost) return leg.lost(end);
       far = socket;
-      return { ...leg, closed: Promise.resolve() };
+      return Object.assign(leg, { released: Promise.resolve() });
     },
   });
   return far === undefined ? delivery : { ...delivery, socket: far };

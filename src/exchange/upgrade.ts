@@ -36,7 +36,8 @@ export async function runUpgrade(
       if (asked !== exchange) return deps.attempt(asked, route, readmit);
       const attempted = await openUpgrade(exchange, route);
       switched = attempted.switched;
-      return switched === undefined ? attempted : { ...attempted, closed: Promise.resolve() };
+      if (switched === undefined) return attempted;
+      return Object.assign(attempted, { released: Promise.resolve() });
     },
   });
   return switched && delivery.stop === undefined ? { ...delivery, switched } : delivery;

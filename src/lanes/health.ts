@@ -12,6 +12,7 @@ import type { RateVerdict, Verdict } from '../core/verdict.ts';
 import type { Exchange, Route } from '../exchange/ports.ts';
 import type { Emit } from '../telemetry/events.ts';
 import { AuthFuse, type Probe } from './auth-fuse.ts';
+import { ByteMeter } from './byte-meter.ts';
 import { ForbiddenPaths } from './forbidden-paths.ts';
 import type { Host } from './host.ts';
 import { leastGapMs } from './paced-lane.ts';
@@ -72,6 +73,7 @@ export class Health {
   pacing: Pacing = newPacing();
   breaker: Breaker = circuit.newBreaker();
   budget: Budget = newBudget();
+  readonly bytes = new ByteMeter(() => this.#around.clock.now());
   failuresInRow = 0;
   #failedAt = 0;
   #throttlesInRow = 0;
@@ -177,6 +179,7 @@ export class Health {
     this.pacing = saved.pacing;
     this.breaker = saved.breaker;
     this.budget = saved.budget;
+    if (saved.bytes) this.bytes.book = saved.bytes;
     this.#fuse.state = saved.fuse;
     this.failuresInRow = saved.failuresInRow;
     this.#throttlesInRow = saved.throttlesInRow;

@@ -32,6 +32,10 @@ export class HostTable {
     return this.#hosts.size + this.#spared.size;
   }
 
+  now(): number {
+    return this.#around.clock.now();
+  }
+
   has(authority: string): boolean {
     return this.#hosts.has(authority) || this.#spared.has(authority);
   }

@@ -59,4 +59,5 @@ export const savedHost = (host: Host): SavedHost => ({
   host: host.authority,
   usedAt: host.usedAt,
   ...host.health.save(),
+  bytes: host.health.bytes.book,
 });

@@ -1,7 +1,8 @@
 import type { Clock, Random } from '../clock.ts';
+import { type BytesLeft, untilNextDay } from '../core/byte-budget.ts';
 import type { Verdict } from '../core/verdict.ts';
 import type { Keep, KeptTable } from '../exchange/kept.ts';
-import type { Admission, Exchange, Lane, Route } from '../exchange/ports.ts';
+import type { Admission, Exchange, Lane, Route, Wire } from '../exchange/ports.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { Probe } from './auth-fuse.ts';
 import { credentialOf } from './credential.ts';
@@ -11,7 +12,7 @@ import { HostTable } from './host-table.ts';
 import { type Isolated, Isolation } from './isolation.ts';
 import { KeptLanes, LANES, savedHost } from './kept-lanes.ts';
 import { isolatedSight, type LaneSight, sightOf } from './lane-sight.ts';
-import { refused } from './refusal.ts';
+import { type Refused, refused } from './refusal.ts';
 import { movedHost, readSavedLanes, type SavedLanes } from './saved-state.ts';
 import { Slot } from './slot.ts';
 
@@ -151,8 +152,15 @@ class ExchangeLane implements Lane {
   async admit(exchange: Exchange): Promise<Admission> {
     if (!this.#gate.open) return refused('draining', RESTART_MS);
     if (this.#gate.isolation.has(this.host)) return refused('isolated');
+    const spent = this.#bytesRefusal(exchange);
+    if (spent) return spent;
     const laneKey = this.#laneKey;
-    return this.#host.admit({ exchange, laneKey, credential: this.#credential });
+    const admission = await this.#host.admit({ exchange, laneKey, credential: this.#credential });
+    if (admission.kind === 'refused') return admission;
+    // Others may have spent the rest meanwhile.
+    const spentSince = this.#bytesRefusal(exchange);
+    if (spentSince) admission.release();
+    return spentSince ?? admission;
   }
 
   record(outcome: {
@@ -176,11 +184,26 @@ class ExchangeLane implements Lane {
     return this.#host.health.budgetLeft(this.#exchange.policy) > 0;
   }
 
+  get bytesLeft(): BytesLeft {
+    return this.#host.health.bytes.left(this.#exchange.policy.byteBudget);
+  }
+
+  spend(wire: Wire): void {
+    this.#host.health.bytes.follow(wire);
+  }
+
   withdraw(): () => void {
     return this.#host.health.withdraw(this.#exchange.policy);
   }
 
   blockedAddresses(path: string): readonly string[] {
     return this.#host.health.forbiddenAddresses(path);
+  }
+
+  /** A redrive is a retry: it stops when they do. */
+  #bytesRefusal({ priority }: Exchange): Refused | undefined {
+    const left = this.bytesLeft;
+    if (left === 'all' || (left === 'first_tries' && priority !== 'redrive')) return undefined;
+    return refused('byte_budget_spent', untilNextDay(this.#hosts.now()));
   }
 }

@@ -1,5 +1,6 @@
 import type { Breaker } from '../core/breaker.ts';
 import type { Budget } from '../core/budget.ts';
+import type { ByteBook } from '../core/byte-budget.ts';
 import { moved } from '../core/elapsed.ts';
 import type { Fuse } from '../core/fuse.ts';
 import type { Pacing } from '../core/pacing.ts';
@@ -18,6 +19,8 @@ export interface SavedHost {
   readonly pacing: Pacing;
   readonly breaker: Breaker;
   readonly budget: Budget;
+  /** Absent where an earlier version has saved it. */
+  readonly bytes?: ByteBook;
   readonly fuse: Fuse;
   readonly failuresInRow: number;
   readonly throttlesInRow: number;
@@ -121,6 +124,7 @@ const savedHost = shape({
   failuresInRow: number,
   throttlesInRow: number,
   budget: shape({ balance: window }),
+  bytes: either((value) => value === undefined, shape({ day: number, bytes: number })),
   pacing: shape({
     ...cycle,
     nextAt: number,

@@ -76,7 +76,9 @@ function keptSessions({ sessions, upstreams, clock }: Ways): KeptTable {
     return true;
   };
   return table('sessions', restore, function* (how) {
-    for (const { id, session, route } of sessions.used(how)) {
+    // What must not be lost was kept at once.
+    if (how === 'rough') return;
+    for (const { id, session, route } of sessions.used()) {
       yield { key: id, value: savedSession(session, route, upstreams) };
     }
   });

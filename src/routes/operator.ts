@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Route } from '../exchange/ports.ts';
 import type { Emit } from '../telemetry/events.ts';
-import type { Reputation } from './reputation.ts';
+import type { Reputation, Repute } from './reputation.ts';
 import type { Upstreams } from './upstreams.ts';
 import type { Warm } from './warm.ts';
 
@@ -47,6 +47,12 @@ export class Operator {
     this.#reputation.takeBack(routeId);
     this.#emit({ type: 'route_restored', at: this.#clock.now(), route: found.route });
     return true;
+  }
+
+  /** What is known of a route, everywhere and by lane; undefined when there is no such route. */
+  reputation(routeId: string): readonly Repute[] | undefined {
+    if (!this.#find(routeId)) return undefined;
+    return this.#reputation.of(routeId, this.#clock.now());
   }
 
   #find(routeId: string): { route: Route; pool: Upstreams['all'][number] } | undefined {

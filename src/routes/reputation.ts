@@ -9,13 +9,26 @@ import {
   shot,
   type Volley,
 } from '../core/ejection.ts';
-import { experienced, type Health, newHealth, score } from '../core/selection.ts';
+import { experienced, faded, type Health, newHealth, score } from '../core/selection.ts';
 import type { RouteReason } from '../core/verdict.ts';
 
 /** `lane` undefined: everywhere. */
 interface Whom {
   readonly lane: string | undefined;
   readonly route: string;
+}
+
+/** What one lane knows of a route; `lane` undefined: what holds everywhere. Instants in epoch ms. */
+export interface Repute {
+  readonly lane: string | undefined;
+  /** Faded counts. */
+  readonly good: number;
+  readonly bad: number;
+  /** Between 0 and 1. */
+  readonly score: number;
+  readonly headMs: number | null;
+  /** The ejection that holds now. */
+  readonly ejection: Ejection | undefined;
 }
 
 /** Called with an ejection that begins, or is forgiven. */
@@ -150,6 +163,26 @@ export class Reputation {
     const health = this.#health.peek(keyOf({ lane, route }));
     if (!health || isOut(this.#ejections.peek(keyOf({ lane, route })), now)) return false;
     return health.good - health.bad >= GOOD_RECORD;
+  }
+
+  /** What is known of a route, by lane; what holds everywhere comes first. */
+  of(route: string, now: number): readonly Repute[] {
+    const ending = `\n${route}`;
+    const keys = new Set([...this.#health.keys(), ...this.#ejections.keys()]);
+    return [...keys]
+      .filter((key) => key.endsWith(ending))
+      .sort()
+      .map((key) => {
+        const health = this.#health.peek(key) ?? newHealth;
+        const ejection = this.#ejections.peek(key);
+        return {
+          lane: key.slice(0, -ending.length) || undefined,
+          ...faded(health, now),
+          score: score(health, now),
+          headMs: health.headMs,
+          ejection: isOut(ejection, now) ? ejection : undefined,
+        };
+      });
   }
 
   /** Out everywhere by the operator's word, which is no experience of it. */

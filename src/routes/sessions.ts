@@ -32,7 +32,7 @@ export type OnSession = (
 const MOST_ACTIVE = 50_000;
 const MOST_ENDED = 50_000;
 const SWEEP_EVERY_MS = 10_000;
-/** A use is kept when it puts the idle end off by this share. */
+/** A use that puts the idle end off by this share is kept at once: a process may not live long enough to do it later. */
 const USE_SHARE = 0.1;
 
 /** The sessions of all clients. A session's route is kept here as it was bound: nothing can move it. */
@@ -83,8 +83,12 @@ export class Sessions {
   use(id: string): Route | undefined {
     const held = this.#active.get(id);
     if (!held) return undefined;
-    this.#active.set(id, { ...held, session: touch(held.session, this.#clock.now()) });
-    this.#used.add(id);
+    const session = touch(held.session, this.#clock.now());
+    const aheadMs = session.lastUsedAt - held.keptAt;
+    const isFar = aheadMs >= session.terms.idleMs * USE_SHARE;
+    this.#active.set(id, { ...held, session, ...(isFar && { keptAt: session.lastUsedAt }) });
+    if (isFar) this.#onChange(id, session, held.route);
+    else this.#used.add(id);
     return held.route;
   }
 
@@ -125,13 +129,12 @@ export class Sessions {
     }
   }
 
-  /** Those that were used since they were last kept; `rough`: where that puts their idle end off for long. */
-  *used(how: 'rough' | 'all'): Generator<{ id: string; session: ActiveSession; route: Route }> {
-    for (const id of [...this.#used]) {
+  /** Those that were used since they were last kept. */
+  *used(): Generator<{ id: string; session: ActiveSession; route: Route }> {
+    const ids = [...this.#used];
+    this.#used.clear();
+    for (const id of ids) {
       const held = this.#active.get(id);
-      const aheadMs = held ? held.session.lastUsedAt - held.keptAt : 0;
-      if (held && how === 'rough' && aheadMs < held.session.terms.idleMs * USE_SHARE) continue;
-      this.#used.delete(id);
       if (!held) continue;
       this.#active.set(id, { ...held, keptAt: held.session.lastUsedAt });
       yield { id, session: held.session, route: held.route };

@@ -23,6 +23,8 @@ export interface Saving {
   durably<Rest extends unknown[], Answer>(
     run: (exchange: Exchange, ...rest: Rest) => Promise<Answer>,
   ): (exchange: Exchange, ...rest: Rest) => Promise<Answer>;
+  /** Settles when all that was to be written at once is on disk, or after a bounded time. Never rejects. */
+  kept(): Promise<void>;
   /** Writes all that has changed. Settles when it is on disk, or after a bounded time. Never rejects. */
   saveAll(): Promise<void>;
   /** Saves no more by itself. */
@@ -82,6 +84,10 @@ class TableSaving implements Saving {
       if (writing) await this.#within(REPLY_WAIT_MS, writing);
       return answer;
     };
+  }
+
+  kept(): Promise<void> {
+    return this.#within(REPLY_WAIT_MS, this.#writes.all());
   }
 
   async saveAll(): Promise<void> {

@@ -35,12 +35,14 @@ export interface AttemptView {
 export const EVENT_TYPES: Readonly<Record<ProxyEvent['type'], string>> = {
   exchange_started: 'a client request, or the redrive of a letter, begins',
   attempt_finished: 'one try was judged, and it was decided what follows',
+  attempt_closed: 'all bytes of an attempt have passed',
   suspicious_reply: 'a good-looking reply that may be none',
   site_changed: 'a site looks different for everybody from now on',
   heartbeat: 'an exchange still waits, or is silent',
   exchange_finished: 'a client has its one final answer',
   download_resumed: 'a body that broke off goes on where it ended',
   download_lost: 'a body broke off for good',
+  early_warning: 'what the attempts of a lane come to has changed, or is as before again',
   lane_paused: 'a site asked for less',
   lane_isolated: 'the operator isolated a host, or resumed it',
   breaker_changed: 'the circuit breaker of a host has another state',
@@ -71,6 +73,8 @@ function facts(event: ProxyEvent): Record<string, unknown> {
       return requestView(event.exchange);
     case 'attempt_finished':
       return { exchange: event.exchange.id, lane: event.lane, ...attemptView(event) };
+    case 'attempt_closed':
+      return closedView(event);
     case 'suspicious_reply':
       return suspicion(event);
     case 'site_changed':
@@ -82,6 +86,8 @@ function facts(event: ProxyEvent): Record<string, unknown> {
     case 'download_resumed':
     case 'download_lost':
       return download(event);
+    case 'early_warning':
+      return warningView(event);
     case 'lane_paused':
       return { lane: event.lane, until: iso(event.untilAt) };
     case 'lane_isolated':
@@ -199,6 +205,22 @@ const way = (route: Route) => ({
   route_id: route.id,
   upstream: route.upstream,
 });
+
+function warningView({ lane, raised, signal, ...event }: Of<'early_warning'>) {
+  const { before, now, since, badRoutes, routes, sentence } = event;
+  return {
+    ...{ lane, raised, signal, before, now, since: iso(since) },
+    ...{ bad_routes: badRoutes, routes, sentence },
+  };
+}
+
+function closedView(event: Of<'attempt_closed'>): Record<string, unknown> {
+  const { exchange, lane, n, route, cause } = event;
+  return {
+    ...{ exchange: exchange.id, lane, n, route: route.label, upstream: route.upstream, cause },
+    ...{ sent_bytes: event.sentBytes, received_bytes: event.receivedBytes },
+  };
+}
 
 function suspicion(event: Of<'suspicious_reply'>): Record<string, unknown> {
   const { exchange, lane, route, sign, score, enforced } = event;

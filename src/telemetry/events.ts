@@ -1,5 +1,7 @@
 import type { Action, Stop } from '../core/action.ts';
+import type { Signal } from '../core/trend.ts';
 import type { Reply, Verdict } from '../core/verdict.ts';
+import type { Cause } from '../exchange/account.ts';
 import type { Delivery, Exchange, Route, Stage } from '../exchange/ports.ts';
 
 /** Everything the proxy tells the outside world, as one union. Logs, metrics and the dashboard subscribe. */
@@ -18,6 +20,18 @@ export type ProxyEvent =
       readonly action: Action;
       readonly durationMs: number;
       /** Over the wire so far: the body of a reply that goes on is not counted in. */
+      readonly sentBytes: number;
+      readonly receivedBytes: number;
+    }
+  /** The wire of an attempt was let go: all its bytes have passed, TLS and what the upstream was asked included. */
+  | {
+      readonly type: 'attempt_closed';
+      readonly at: number;
+      readonly exchange: Exchange;
+      readonly lane: string;
+      readonly n: number;
+      readonly route: Route;
+      readonly cause: Cause;
       readonly sentBytes: number;
       readonly receivedBytes: number;
     }
@@ -85,6 +99,21 @@ export type ProxyEvent =
       /** A stop, a verdict's reason, or how the answer did not fit. */
       readonly reason: string;
       readonly detail: string;
+    }
+  /** What a lane's attempts come to has changed beyond chance, or is as before again. */
+  | {
+      readonly type: 'early_warning';
+      readonly at: number;
+      readonly lane: string;
+      readonly raised: boolean;
+      readonly signal: Signal;
+      /** Shares of attempts, 0 to 1. */
+      readonly before: number;
+      readonly now: number;
+      readonly since: number;
+      readonly badRoutes: number;
+      readonly routes: number;
+      readonly sentence: string;
     }
   | {
       readonly type: 'lane_paused';

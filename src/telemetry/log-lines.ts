@@ -6,6 +6,7 @@ import { deadLetterLine } from './dead-letter-lines.ts';
 import type { ProxyEvent } from './events.ts';
 import { operatorLine } from './operator-line.ts';
 import { request, requestFields } from './request-words.ts';
+import { siteLine } from './site-line.ts';
 import { suspicionLine } from './suspicion-line.ts';
 
 /** One log line before it is cleaned and written. Field names nest as OpenTelemetry's dotted names do. */
@@ -24,17 +25,15 @@ type Of<T extends ProxyEvent['type']> = Extract<ProxyEvent, { type: T }>;
 export function logLine(event: ProxyEvent): LogLine {
   switch (event.type) {
     case 'exchange_started':
-      return line('trace', `${request(event.exchange)} begins`, requestFields(event.exchange));
+    case 'attempt_closed':
+      return traceLine(event);
     case 'attempt_finished':
       return attempt(event);
     case 'suspicious_reply':
       return suspicionLine(event);
     case 'site_changed':
-      return line(
-        'info',
-        `${event.lane} has changed its pages for everybody: they are learned anew, and no longer suspicious`,
-        { ...requestFields(event.exchange), forbear: { lane: event.lane } },
-      );
+    case 'early_warning':
+      return siteLine(event);
     case 'heartbeat':
       return heartbeat(event);
     case 'exchange_finished':
@@ -89,6 +88,18 @@ export function logLine(event: ProxyEvent): LogLine {
     case 'notice':
       return line(event.level, event.message, {});
   }
+}
+
+function traceLine(event: Of<'exchange_started' | 'attempt_closed'>): LogLine {
+  const { exchange } = event;
+  if (event.type === 'exchange_started') {
+    return line('trace', `${request(exchange)} begins`, requestFields(exchange));
+  }
+  const { lane, n, route, cause, sentBytes, receivedBytes } = event;
+  return line('trace', `${lane}: attempt ${n} over ${route.label} has let its wire go`, {
+    ...requestFields(exchange),
+    forbear: { exchange: exchange.id, cause, sent_bytes: sentBytes, received_bytes: receivedBytes },
+  });
 }
 
 function line(level: LogLine['level'], message: string, fields: LogLine['fields']): LogLine {

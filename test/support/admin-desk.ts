@@ -46,10 +46,15 @@ export async function adminDesk(
     routes: {
       list: () => ({ upstreams: [], routes, sessions: [] }),
       ...{ eject: () => false, restore: () => false, endSession: () => false },
+      reputation: () => undefined,
     },
     recent,
     deadLetters: noLetters,
     config: () => ({}),
+    spend: () => ({ since: new Date(0).toISOString(), upstreams: [], lanes: [] }),
+    warnings: () => [],
+    metrics: async () => ({ contentType: 'text/plain', text: '' }),
+    kept: async () => {},
     drain: () => {},
     ...o.ports,
   };

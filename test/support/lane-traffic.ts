@@ -13,12 +13,13 @@ export type Refused = Extract<Admission, { kind: 'refused' }>;
 /** The parts of a policy that lanes look at. */
 export type LanePolicy = Pick<
   Policy,
-  'backoff' | 'budget' | 'breaker' | 'pace' | 'timeouts' | 'authFuse' | 'probe'
+  'backoff' | 'budget' | 'byteBudget' | 'breaker' | 'pace' | 'timeouts' | 'authFuse' | 'probe'
 >;
 
 const DEFAULTS: LanePolicy = {
   backoff: { baseMs: 1_000, factor: 2, capMs: 60_000, jitter: 'full', count: 'attempts' },
   budget: { ratio: 0.1, floorPerMinute: 6, windowMs: 60_000 },
+  byteBudget: { perDay: null },
   breaker: {
     failureRatio: 0.5,
     minAttempts: 5,
@@ -254,6 +255,7 @@ function lanePolicy({ policy = {} }: Ask): LanePolicy {
   return {
     backoff: { ...DEFAULTS.backoff, ...policy.backoff },
     budget: { ...DEFAULTS.budget, ...policy.budget },
+    byteBudget: { ...DEFAULTS.byteBudget, ...policy.byteBudget },
     breaker: { ...DEFAULTS.breaker, ...policy.breaker },
     pace: { ...DEFAULTS.pace, ...policy.pace },
     timeouts: { ...DEFAULTS.timeouts, ...policy.timeouts },

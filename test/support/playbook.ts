@@ -138,6 +138,8 @@ function lane(scene: Scene, clock: Clock, script: string[]): Lane {
     get budgetLeft() {
       return budget > 0;
     },
+    bytesLeft: 'all',
+    spend: () => {},
     withdraw() {
       budget -= 1;
       return () => {

@@ -1,0 +1,24 @@
+/**
+ * Control characters, and those that turn the direction of text or cannot be seen: a name must not look like another.
+ */
+const UNSEEN =
+  /[\p{Cc}\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]|\p{Cs}/gu;
+
+/**
+ * Text of sites and clients as it may be shown: what cannot be seen is written out as in U+202E.
+ * @param {string} text
+ */
+export function visible(text) {
+  return text.replace(
+    UNSEEN,
+    (char) => `<U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`,
+  );
+}
+
+/**
+ * The same, cut where it is longer than anybody reads.
+ * @param {string} text
+ */
+export function brief(text, most = 300) {
+  return visible(text.length > most ? `${text.slice(0, most)}…` : text);
+}

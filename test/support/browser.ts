@@ -1,0 +1,61 @@
+import { createRequire } from 'node:module';
+import type { TestContext } from 'node:test';
+import { program } from './programs.ts';
+
+/** As much of Playwright's page as the tests use; what runs in the page is written as text. */
+export interface BrowserPage {
+  goto(url: string): Promise<unknown>;
+  reload(): Promise<unknown>;
+  evaluate<T>(expression: string): Promise<T>;
+  waitForFunction(expression: string, arg?: unknown, o?: { timeout: number }): Promise<unknown>;
+  waitForSelector(selector: string, o?: { state: 'hidden' | 'visible' }): Promise<unknown>;
+  click(selector: string): Promise<void>;
+  fill(selector: string, text: string): Promise<void>;
+  selectOption(selector: string, value: string): Promise<unknown>;
+  textContent(selector: string): Promise<string | null>;
+  setViewportSize(size: { width: number; height: number }): Promise<void>;
+  emulateMedia(o: { colorScheme: 'light' | 'dark' }): Promise<void>;
+  screenshot(o: { path: string }): Promise<unknown>;
+  on(event: 'pageerror', listener: (error: Error) => void): void;
+  on(
+    event: 'console',
+    listener: (message: { type(): string; text(): string; location(): { url: string } }) => void,
+  ): void;
+  readonly keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> };
+}
+
+export interface Browser {
+  newPage(o: { viewport: { width: number; height: number } }): Promise<BrowserPage>;
+  close(): Promise<void>;
+}
+
+/** Starts the system's Chromium, driven by the Playwright that the browser clients use. */
+export async function startBrowser(): Promise<Browser> {
+  const require = createRequire(new URL('../interop/clients/package.json', import.meta.url));
+  const { chromium } = require('playwright-core') as {
+    chromium: { launch(o: { executablePath: string; args: string[] }): Promise<Browser> };
+  };
+  // Everything here is loopback; as root Chromium does not start with its sandbox.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  return chromium.launch({ executablePath: program('chromium'), args });
+}
+
+/** A page with all that went wrong in it: errors, refusals of the content security policy. */
+export async function openPage(
+  t: TestContext,
+  url: string,
+  size = { width: 1280, height: 800 },
+): Promise<{ page: BrowserPage; faults: readonly string[] }> {
+  const browser = await startBrowser();
+  t.after(() => browser.close());
+  const page = await browser.newPage({ viewport: size });
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(String(error.stack)));
+  page.on('console', (message) => {
+    // A refusal by the API is told by the page itself; the browser notes it as well.
+    if (message.type() !== 'error' || /Failed to load resource/.test(message.text())) return;
+    faults.push(message.text());
+  });
+  await page.goto(url);
+  return { page, faults };
+}
