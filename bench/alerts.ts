@@ -32,8 +32,11 @@ const { values: flags } = parseArgs({
 /** What must fire in each scenario, and nothing else may. */
 const EXPECTED: Readonly<Record<number, readonly string[]>> = {
   4: ['ForbearBreakerOpen'],
-  7: ['ForbearAddressesBlocked', 'ForbearDeadLettersGrow', 'ForbearFailing'],
-  8: ['ForbearRetriesHideFailures'],
+  7: [
+    ...['ForbearAddressesBlocked', 'ForbearDeadLettersGrow'],
+    ...['ForbearExchangesFail', 'ForbearFirstAttemptsFail'],
+  ],
+  8: ['ForbearFirstAttemptsFail'],
 };
 const SCRAPE_MS = 1000;
 const STEP_S = 15;
@@ -53,7 +56,7 @@ const seed = Number(flags.seed);
 /** The discipline keeps the usual trials quiet; in these there is something to tell. */
 const TROUBLES: readonly Scenario[] = [
   trouble(7, 'every address is burned', { burned: () => true }, 6000),
-  trouble(8, 'one attempt in ten fails', { faultRatio: 0.1 }, 3000),
+  trouble(8, 'one attempt in seven fails', { faultRatio: 0.14 }, 3000),
 ];
 
 for (const scenario of [...scenarios({ scale: 1, seed }), ...TROUBLES]) {

@@ -59,6 +59,7 @@ function portsOf({
       routes: () => routes.list(),
       letters: () => deadLetters.counts(),
       warnings: () => warnings.raised(),
+      failures: () => bus.failures,
     },
   });
   for (const { record } of [recent, spend, metrics]) bus.subscribe(record);

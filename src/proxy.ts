@@ -8,7 +8,6 @@ import {
   systemClock,
   systemMoment,
   systemRandom,
-  timeOfDay,
   wallTime,
 } from './clock.ts';
 import type { Address, Config } from './config/config.ts';
@@ -38,7 +37,7 @@ import { openStore } from './store/open.ts';
 import type { Store } from './store/store.ts';
 import { type Bus, createBus } from './telemetry/bus.ts';
 import type { Emit } from './telemetry/events.ts';
-import { createWarnings } from './telemetry/warnings.ts';
+import { warningsBeside } from './warnings-beside.ts';
 
 export interface ProxyOptions {
   readonly config: Config;
@@ -104,8 +103,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     return state.draining;
   };
   const asked = Promise.withResolvers<void>();
-  const warnings = createWarnings({ emit: bus.emit, timeOfDay });
-  bus.subscribe(warnings.record);
+  const warnings = warningsBeside(bus, () => current.config);
   const admin = adminBeside(options.admin, {
     ...parts,
     warnings,
@@ -122,7 +120,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
       const proxy = await listener.listen();
       const adminAddress = await admin?.listen();
       // What comes meanwhile waits.
-      await parts.saving.restore(parts.loop.kept);
+      await parts.saving.restore([...parts.loop.kept, warnings.kept]);
       void deadLetters.start();
       if (state.draining === undefined) state.name = 'ready';
       return { proxy, admin: adminAddress };
@@ -139,6 +137,7 @@ export async function createProxy(options: ProxyOptions): Promise<Proxy> {
     drainAsked: asked.promise,
     async stop() {
       state.name = 'draining';
+      warnings.stop();
       await stopParts(parts);
       await admin?.close();
       await foundations.store.close();

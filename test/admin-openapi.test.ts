@@ -67,6 +67,7 @@ test('every operation of the document answers as it says, over a whole proxy', a
   await admin.post(`/lanes/${host}/resume`);
   await admin.post('/routes/direct/eject', { for_ms: 1000 });
   await admin.post('/routes/direct/restore');
+  await admin.get('/routes/direct/reputation');
   await admin.post('/dead-letters/redrive', { ids: [letter], force: true });
   await admin.delete('/dead-letters', { ids: [letter] });
   await admin.delete(`/dead-letters/${other}`);
@@ -82,10 +83,7 @@ test('every operation of the document answers as it says, over a whole proxy', a
   // These are the business of other tests here: one needs a reply, one is a stream, one a counter.
   const elsewhere = ['GET /api/v1/dead-letters/{id}/response', 'GET /api/v1/events'];
   const unused = all.filter((one) => !admin.used.has(one) && !elsewhere.includes(one));
-  assert.deepEqual(
-    unused,
-    [],
-  );
+  assert.deepEqual(unused, []);
 });
 
 test('what is promised is there, and the page on the API names every call and nothing else', async (t) => {

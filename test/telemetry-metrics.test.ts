@@ -50,6 +50,7 @@ function counting(mostLanes = 500) {
       }),
       letters: async () => [{ lane: 'a.test', state: 'parked', letters: 3 }],
       warnings: () => [{ lane: 'a.test', signal: 'challenged' }],
+      failures: () => 3,
     },
   });
   const exchange = exchangeFor({ policy: policyWith() }, clock.now());
@@ -110,7 +111,7 @@ test('the state of lanes, ways out and letters is that of the moment', async () 
   assert.equal(seriesOf(shown, 'forbear_routes', { upstream: 'dc', state: 'in' }), 2);
   assert.equal(seriesOf(shown, 'forbear_sessions', { state: 'active' }), 1);
   assert.equal(seriesOf(shown, 'forbear_dead_letters', { lane, state: 'parked' }), 3);
-  assert.equal(seriesOf(shown, 'forbear_early_warning', { lane, signal: 'challenged' }), 1);
+  assert.equal(seriesOf(shown, 'forbear_early_warning', { lane, reason: 'challenged' }), 1);
   await clock.advance(30_000);
   state.lanes = [laneState('a.test')];
   const later = await text();

@@ -72,3 +72,31 @@ test('a hundred throttles of one moment are one event, and no warning', () => {
   seconds(120, () => good);
   assert.equal(told.length, 0);
 });
+
+test('what is usual is kept over a restart, and a warning that is raised stays raised', () => {
+  const before = watched();
+  before.seconds(3600, () => good);
+  before.seconds(600, (n) => (n % 3 === 0 ? challenged : good));
+  assert.equal(before.warnings.raised().length, 1);
+  const rows = [...before.warnings.kept.changes('all')].map(({ key, value }) => ({
+    ...{ key, value: JSON.parse(JSON.stringify(value)), shiftMs: 0 },
+  }));
+  const after = watched();
+  const broken = { key: 'broken.test', value: { weight: 'much' }, shiftMs: 0 };
+  assert.deepEqual(after.warnings.kept.restore([...rows, broken]), ['broken.test']);
+  assert.deepEqual(after.warnings.raised(), before.warnings.raised());
+});
+
+test('trends are written once a minute, however many attempts there are, and all of them at the end', () => {
+  const { warnings, seconds } = watched();
+  const saved = (how: 'rough' | 'all') => [...warnings.kept.changes(how)].map(({ key }) => key);
+  seconds(5, () => good);
+  assert.deepEqual(saved('rough'), ['shop.test']);
+  seconds(30, () => good);
+  assert.deepEqual(saved('rough'), []);
+  seconds(31, () => good);
+  assert.deepEqual(saved('rough'), ['shop.test']);
+  seconds(1, () => good);
+  assert.deepEqual(saved('all'), ['shop.test']);
+  assert.deepEqual(saved('all'), []);
+});

@@ -1,9 +1,12 @@
+import { systemClock } from '../clock.ts';
 import type { Address, Config } from '../config/config.ts';
 import { createProxy } from '../proxy.ts';
 import { StoreError } from '../store/store.ts';
+import { type AttemptLog, openAttemptLog } from '../telemetry/attempt-log.ts';
 import type { Log } from '../telemetry/log.ts';
 import { answersAsForbear } from './find-proxy.ts';
 import { CommandError, systemCode } from './terminal.ts';
+import { ownVersion } from './version.ts';
 
 type Proxy = Awaited<ReturnType<typeof createProxy>>;
 
@@ -13,6 +16,8 @@ export interface Launched {
   readonly listen: Address;
   /** undefined: there is no admin server. */
   readonly admin: Address | undefined;
+  /** undefined: none is kept. */
+  readonly attempts: AttemptLog | undefined;
 }
 
 /** Starts a proxy in this process. Rejects with the system's error when it cannot listen. */
@@ -23,18 +28,39 @@ export async function launch(
   admin?: Address,
 ): Promise<Launched> {
   const beside = admin === undefined ? {} : { admin };
+  const attempts = attemptLog(config, log);
   const proxy = await createProxy({ config, home, emit: log.emit, ...beside }).catch(
-    (error: unknown) => {
+    async (error: unknown) => {
+      await attempts?.close();
       // A file that is damaged or not ours is left as it is: what it holds is for the user to decide.
       throw error instanceof StoreError ? new CommandError(error.message, 2) : error;
     },
   );
+  if (attempts) proxy.subscribe(attempts.record);
   try {
     const bound = await proxy.start();
-    return { proxy, listen: bound.proxy, admin: bound.admin };
+    return { proxy, listen: bound.proxy, admin: bound.admin, attempts };
   } catch (error) {
     await proxy.stop();
+    await attempts?.close();
     throw error;
+  }
+}
+
+/** Who asks for a log and cannot have it would find out too late. */
+function attemptLog({ log: { attempts, attemptBodies } }: Config, log: Log) {
+  if (attempts === null) return undefined;
+  try {
+    return openAttemptLog({
+      file: attempts,
+      bodies: attemptBodies,
+      version: ownVersion(),
+      clock: systemClock,
+      tell: (level, message) => log.emit({ type: 'notice', at: systemClock.now(), level, message }),
+    });
+  } catch (error) {
+    const why = systemCode(error) ?? (error instanceof Error ? error.message : error);
+    throw new CommandError(`cannot write the attempt log ${attempts} (${why})`, 1);
   }
 }
 

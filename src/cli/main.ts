@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { CA_TOPICS, type CaTopic } from './ca-topics.ts';
 import { withConfig } from './config-option.ts';
@@ -6,6 +5,7 @@ import { ENV_FORMATS, type EnvFormat } from './env-formats.ts';
 import { addOperator } from './operator-commands.ts';
 import type { ConfigFlags } from './settings.ts';
 import { CommandError, type ExitCode, processTerminal, type Terminal } from './terminal.ts';
+import { ownVersion } from './version.ts';
 
 const USAGE_ERROR = 2;
 
@@ -34,7 +34,7 @@ interface Outcome {
 function commandLine(terminal: Terminal, outcome: Outcome): Command {
   const program = new Command('forbear')
     .description('A local forward proxy that adds retry discipline in front of scrapers.')
-    .version(version(), '-V, --version')
+    .version(ownVersion(), '-V, --version')
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
     .showHelpAfterError('(see --help)')
@@ -54,6 +54,7 @@ function addService(program: Command, terminal: Terminal, outcome: Outcome): voi
       '--admin <host:port>',
       'where the admin server listens, or off (default: 127.0.0.1:8889)',
     )
+    .option('--log <file>', 'append a line of JSON per attempt to this file, for `replay`')
     .action(async (flags: ConfigFlags) => {
       const { start } = await import('./start.ts');
       outcome.code = await start(flags, terminal);
@@ -105,6 +106,8 @@ function addOffline(program: Command, terminal: Terminal, outcome: Outcome): voi
       outcome.code = check(flags, terminal);
     });
 
+  addReplay(program, terminal, outcome);
+
   withConfig(program.command('explain'))
     .description('judge a reply offline: the verdict, the action, and why')
     .requiredOption('--url <url>', 'what was asked for')
@@ -124,6 +127,23 @@ function addOffline(program: Command, terminal: Terminal, outcome: Outcome): voi
     .action(async (flags) => {
       const { explain } = await import('./explain.ts');
       outcome.code = explain(flags, terminal);
+    });
+}
+
+function addReplay(program: Command, terminal: Terminal, outcome: Outcome): void {
+  withConfig(program.command('replay'))
+    .description('recorded attempts under other rules: what would have been different')
+    .requiredOption(
+      '--log <file>',
+      'an attempt log (start --log); - for standard input; repeatable, the oldest first',
+      (file: string, before: readonly string[] | undefined) => [...(before ?? []), file],
+    )
+    .option('--assume-same-replies', 'go on after waits of another length')
+    .option('--examples <n>', 'how many exchanges are named behind each number', wholeNumber, 3)
+    .option('--json', 'print it as JSON')
+    .action(async (flags) => {
+      const { replay } = await import('./replay.ts');
+      outcome.code = await replay(flags, terminal);
     });
 }
 
@@ -157,12 +177,11 @@ function httpStatus(text: string): number {
   throw new InvalidArgumentError('A status has three digits.');
 }
 
-function collected(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
+function wholeNumber(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('A whole number.');
 }
 
-// The same two steps up from src/cli and from dist/cli.
-function version(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return JSON.parse(readFileSync(file, 'utf8')).version;
+function collected(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
 }

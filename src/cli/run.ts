@@ -66,14 +66,17 @@ async function ownProxy(config: Config, home: string, terminal: Terminal): Promi
   const quiet = config.log.level === 'info' && !terminal.env.FORBEAR_LOG_LEVEL;
   const log = createLog({ ...config.log, level: quiet ? 'warn' : config.log.level });
   const anyPort = { ...config, listen: { ...config.listen, port: 0 } };
-  const { proxy, listen } = await launch(config, home, log).catch(async (error: unknown) => {
-    if (systemCode(error) === 'EADDRINUSE') return launch(anyPort, home, log);
-    throw await explainListenError(error, config);
-  });
+  const { proxy, listen, attempts } = await launch(config, home, log).catch(
+    async (error: unknown) => {
+      if (systemCode(error) === 'EADDRINUSE') return launch(anyPort, home, log);
+      throw await explainListenError(error, config);
+    },
+  );
   return {
     listen,
     end: async () => {
       await drainAndStop(proxy);
+      await attempts?.close();
       log.close();
     },
   };

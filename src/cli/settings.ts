@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { formatFault } from '../config/faults.ts';
 import { loadConfig } from '../config/load.ts';
@@ -9,6 +10,8 @@ export interface ConfigFlags {
   readonly config?: string | undefined;
   readonly listen?: string | undefined;
   readonly admin?: string | undefined;
+  /** The attempt log. */
+  readonly log?: string | undefined;
 }
 
 const USUAL_FILE = 'proxy.config.yaml';
@@ -30,6 +33,7 @@ export function readSettings(flags: ConfigFlags, env: Terminal['env']): Settings
     flags: {
       ...(flags.listen === undefined ? {} : { listen: flags.listen }),
       ...(flags.admin === undefined ? {} : { admin: flags.admin }),
+      ...(flags.log === undefined ? {} : { log: resolve(flags.log) }),
     },
   });
   if (loaded.kind === 'ok') return loaded;

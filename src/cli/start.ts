@@ -44,6 +44,7 @@ export async function start(flags: ConfigFlags, terminal: Terminal): Promise<Exi
   } finally {
     endReloads();
     removeRunning(home, process.pid);
+    await launched.attempts?.close();
     log.close();
   }
 }
@@ -82,6 +83,11 @@ function reloadOnChange(o: Reloading): () => void {
   const tell = (level: 'info' | 'warn' | 'error', message: string): void =>
     log.emit({ type: 'notice', at: systemClock.now(), level, message });
 
+  // Whoever rotates the log sends the same signal.
+  const onSignal = (): void => {
+    launched.attempts?.reopen();
+    reload();
+  };
   const reload = (): void => {
     const read = readSettings(flags, terminal.env);
     if (read.kind === 'faults') {
@@ -104,13 +110,16 @@ function reloadOnChange(o: Reloading): () => void {
     if (JSON.stringify(config.admin.listen) !== JSON.stringify(o.config.admin.listen)) {
       tell('warn', 'a changed admin.listen takes effect at the next start');
     }
+    if (config.log.attempts !== o.config.log.attempts) {
+      tell('warn', 'a changed log.attempts takes effect at the next start');
+    }
   };
 
   const { file, loadedAs } = o.watched;
   const endWatch = file === undefined ? () => {} : watchFile(file, reload, loadedAs);
-  process.on('SIGHUP', reload);
+  process.on('SIGHUP', onSignal);
   return () => {
-    process.off('SIGHUP', reload);
+    process.off('SIGHUP', onSignal);
     endWatch();
   };
 }

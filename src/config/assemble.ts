@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path';
 import type { Policy } from '../core/policy.ts';
 import { accessConflicts, isLoopback, loopConflicts, repeated } from './checks.ts';
 import type { Config, TargetConfig, UpstreamConfig } from './config.ts';
@@ -85,10 +86,19 @@ export function assemble(material: Material): Assembled {
       targets: sections.targets.map(target),
       // Redis is not in effect yet, which a notice says.
       store: { kind: sections.store.kind === 'memory' ? 'memory' : 'embedded' },
-      log: sections.log,
+      log: logConfig(sections.log, file),
+      earlyWarning: sections.early_warning,
       notices,
     },
   };
+}
+
+/** A relative path starts at the configuration's folder. */
+function logConfig(keys: ConfigInput['log'], file: string | undefined): Config['log'] {
+  const { level, format, attempts: name } = keys;
+  const attemptBodies = { goodChars: keys.attempt_good_bodies, otherChars: keys.attempt_bodies };
+  const attempts = name === null || file === undefined ? name : resolve(dirname(file), name);
+  return { level, format, attempts, attemptBodies };
 }
 
 type Report = (path: Path, message: string, suggestion?: { suggestion?: string }) => void;
@@ -172,8 +182,9 @@ function isWhole(sections: Sections): sections is ConfigInput {
     limits,
     memory,
     store,
+    early_warning: earlyWarning,
   } = sections;
-  const others = [targets, log, tls, allowPrivate, limits, memory, store];
+  const others = [targets, log, tls, allowPrivate, limits, memory, store, earlyWarning];
   return [...parts, ...others].every((part) => part !== undefined);
 }
 

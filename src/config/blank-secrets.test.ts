@@ -11,6 +11,7 @@ upstreams:
   - { name: gw, gateway: "http://hunter3:hunter4@gw.test:1", headers: { X-Key: hunter5 } }
   - { name: list, routes: ["http://hunter6:hunter7@l.test:1"] }
   - { name: p, provider: shifter, account: hunter8, password: hunter9, country: us }
+early_warning: { webhook: "https://hooks.test/services/hunter12" }
 policy: { probe: { url: "https://hunter10:hunter11@o.test/", expect: Sign out } }
 `;
   const loaded = loadConfig({ file: undefined, text, env: {}, flags: {} });

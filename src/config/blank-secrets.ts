@@ -10,6 +10,8 @@ export function blankSecrets(config: Config): unknown {
     clients: config.clients.map(({ name }) => ({ name, password: BLANK })),
     tls: blankTls(config.tls),
     upstreams: config.upstreams.map(blankUpstream),
+    // Such addresses hold their key in the path.
+    earlyWarning: { webhook: blank(config.earlyWarning.webhook) },
   };
   // A URL anywhere else, as in a probe, may hold credentials, too.
   return JSON.parse(JSON.stringify(blanked), (_, value) =>

@@ -21,9 +21,19 @@ export interface Config {
   readonly profiles: Readonly<Record<string, PolicyPatch>>;
   readonly targets: readonly TargetConfig[];
   readonly store: { readonly kind: 'embedded' | 'memory' };
-  readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'pretty' | 'json' };
+  readonly log: LogConfig;
+  readonly earlyWarning: { readonly webhook: string | null };
   /** Keys that were set although this version does not act on them yet. */
   readonly notices: readonly string[];
+}
+
+export interface LogConfig {
+  readonly level: LogLevel;
+  readonly format: 'auto' | 'pretty' | 'json';
+  /** The attempt log, as an absolute path or relative to the working directory; null: none. Read at start. */
+  readonly attempts: string | null;
+  /** How many characters of a body a line holds: of good replies, and of others. */
+  readonly attemptBodies: { readonly goodChars: number; readonly otherChars: number };
 }
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';

@@ -14,6 +14,8 @@ import { readYaml } from './source.ts';
 export interface Flags {
   readonly listen?: string;
   readonly admin?: string;
+  /** The attempt log, absolute. */
+  readonly log?: string;
 }
 
 export type Loaded =
@@ -107,6 +109,7 @@ function overlayFlags(tree: Record<string, unknown>, flags: Flags, places: Place
   const given = [
     { flag: '--listen', path: ['listen'], value: flags.listen },
     { flag: '--admin', path: ['admin', 'listen'], value: flags.admin },
+    { flag: '--log', path: ['log', 'attempts'], value: flags.log },
   ];
   for (const { flag, path, value } of given) {
     if (value === undefined) continue;

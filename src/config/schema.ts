@@ -4,7 +4,7 @@ import { policySchema, profileSchema, targetSchema } from './policy-schema.ts';
 import { adminAddress, listenAddress } from './proxy-url.ts';
 import { autoFlag, duration, size, whole } from './scalars.ts';
 import { group, option, required, setting } from './setting.ts';
-import { hostGlob, secretText, text, textOf } from './texts.ts';
+import { hostGlob, secretText, text, textOf, webUrl } from './texts.ts';
 import { upstreamSchema } from './upstream-schema.ts';
 
 const clientName = textOf({
@@ -150,14 +150,39 @@ export const configSchema = z.strictObject({
         'auto',
         'auto: pretty on a terminal, JSON elsewhere.',
       ),
+      attempts: setting(
+        text.nullable(),
+        null,
+        'File for a line of JSON per attempt, for forbear replay; relative to this file; null: none. Read at start.',
+      ),
+      attempt_bodies: setting(
+        size,
+        '2KiB',
+        'How much of an inspected body such a line holds (in characters), where the reply was not good; 0: none. Read at start.',
+      ),
+      attempt_good_bodies: setting(
+        size,
+        '0B',
+        'The same for good replies; forbear replay needs it to try new rules on what passes now. Read at start.',
+      ),
     },
     'The log.',
+  ),
+  early_warning: group(
+    {
+      webhook: setting(
+        webUrl.nullable(),
+        null,
+        'Where each early warning and each all-clear is posted, as JSON; null: nowhere.',
+      ),
+    },
+    'Warnings that the attempts of a lane come to something else than usual.',
   ),
   metrics: group(
     {
       max_lanes: setting(
         whole({ min: 1 }),
-        500,
+        200,
         'Lanes with labels of their own in metrics; the rest is counted as other.',
       ),
     },

@@ -39,6 +39,8 @@ export interface Judge {
   readonly blockedAddresses: readonly string[];
   /** How unlike the usual pages of this lane the reply is, where that is looked at. */
   readonly suspicion?: Suspicion | undefined;
+  /** The known page that the reply was found to be when all of it was at hand; null: none. Absent: it is looked for. */
+  readonly marker?: Found | null;
   /** What was seen around an attempt that failed; without it nothing is known about anybody. */
   readonly seen?: Sighting;
   readonly tools: {
@@ -74,8 +76,8 @@ export function wasUnprocessed(reply: Reply): boolean {
 /** Challenge, block and throttle pages, whatever their status. */
 function markedVerdict(reply: ResponseReply, judge: Judge): Verdict | undefined {
   if (judge.policy.softBlocks.markers !== 'enforce') return undefined;
-  const found = findMarker(reply, askedFor(judge));
-  return found && verdictOfMarker(found, reply, judge);
+  const found = judge.marker === undefined ? findMarker(reply, askedFor(judge)) : judge.marker;
+  return found ? verdictOfMarker(found, reply, judge) : undefined;
 }
 
 /** What a marker may depend on besides the reply. */

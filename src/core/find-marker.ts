@@ -48,6 +48,11 @@ export function findMarker(reply: ResponseReply, asked: Asked = NOTHING_KNOWN): 
   );
 }
 
+/** The page that an earlier look has named; undefined when it is known no more. */
+export function namedMarker(id: string, markers: readonly Marker[]): Marker | undefined {
+  return [...markers, ...MARKERS].find((marker) => marker.id === id);
+}
+
 /** All markers of which anything was seen, the likeliest first: for whoever wants to know why, or why not. */
 export function weighMarkers(reply: ResponseReply, asked: Asked): readonly Weighed[] {
   const page = pageOf(reply, asked);

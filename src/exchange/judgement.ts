@@ -14,16 +14,14 @@ export function judge(
   watch: Watch,
   of: { readonly exchange: Exchange; readonly lane: Lane; readonly route: Route },
   deps: { readonly tools: Judge['tools']; readonly wall: () => number; readonly pages?: Pages },
-): Verdict {
+): { readonly verdict: Verdict; readonly by: Judge } {
   const suspicion = deps.pages?.look({ ...of, reply });
   const base = { ...judgeFor(of.exchange, of.lane, of.route, deps), suspicion };
-  const verdict = classify(
-    reply,
-    needsSighting(reply) ? { ...base, seen: watch.sighting() } : base,
-  );
+  const by = needsSighting(reply) ? { ...base, seen: watch.sighting() } : base;
+  const verdict = classify(reply, by);
   watch.judged(reply, verdict);
   deps.pages?.record({ ...of, reply }, verdict);
-  return verdict;
+  return { verdict, by };
 }
 
 /** Failures and silences only: what was seen around a good answer does not matter. */

@@ -36,6 +36,8 @@ export interface Exchange {
    * its connection can take none. Called for the attempt that is under way, never after `run` has settled.
    */
   readonly inform?: (status: number, rawHeaders: readonly string[]) => void;
+  /** What the client itself asked for; `policy` has it in it. */
+  readonly wished?: { readonly patienceMs?: number; readonly maxAttempts?: number };
   readonly startedAt: number;
   /** Epoch ms at which the patience ends. */
   readonly deadline: number;
@@ -226,6 +228,8 @@ export interface Lane {
   /** Failures in a row, of the kind `backoff.count: lane` counts. */
   readonly failuresInRow: number;
   readonly budgetLeft: boolean;
+  /** Whole retries that its budget still pays for. */
+  readonly retriesLeft: number;
   /** What the day's byte budget still allows. */
   readonly bytesLeft: BytesLeft;
   /** Takes one retry out of the budget; the returned function gives it back. */

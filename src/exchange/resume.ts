@@ -112,7 +112,7 @@ class Resumption {
       const cutOff = interruption(ask, received);
       if (cutOff) return this.#lost(broke, cutOff, explainStop(cutOff));
 
-      verdict = judge(received, watch, { exchange: ask, lane, route }, this.#o);
+      verdict = judge(received, watch, { exchange: ask, lane, route }, this.#o).verdict;
       account(verdict);
       last = { received, route, verdict };
       fit = fitOfReply(beginning, broke.offset, received);

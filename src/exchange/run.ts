@@ -62,13 +62,14 @@ export async function runExchange(exchange: Exchange, deps: Deps): Promise<Deliv
     if (cutOff) return cutOff;
 
     last?.received.discard();
-    const verdict = judge(received, watch, { exchange, lane, route }, deps);
+    const { verdict, by } = judge(received, watch, { exchange, lane, route }, deps);
     account(verdict);
     last = { received, route, verdict };
     lane.record({ exchange, admission: place.admission, verdict, route });
     routes.record({ exchange, laneId: lane.id, route, verdict, headMs: headMs(received) });
 
-    const action = decide(verdict, progressOf(exchange, lane, ledger, last, deps), exchange.policy);
+    const progress = progressOf(exchange, lane, ledger, last, deps);
+    const action = decide(verdict, progress, exchange.policy);
     deps.emit({
       type: 'attempt_finished',
       at: clock.now(),
@@ -79,6 +80,7 @@ export async function runExchange(exchange: Exchange, deps: Deps): Promise<Deliv
       ...told(received),
       verdict,
       action,
+      basis: { judge: by, progress, retriesLeft: lane.retriesLeft },
       durationMs: clock.now() - sentAt,
     });
     if (action.kind === 'burn') routes.burn(exchange);

@@ -181,7 +181,11 @@ class ExchangeLane implements Lane {
   }
 
   get budgetLeft(): boolean {
-    return this.#host.health.budgetLeft(this.#exchange.policy) > 0;
+    return this.retriesLeft > 0;
+  }
+
+  get retriesLeft(): number {
+    return this.#host.health.budgetLeft(this.#exchange.policy);
   }
 
   get bytesLeft(): BytesLeft {

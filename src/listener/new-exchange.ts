@@ -47,12 +47,24 @@ export function newExchange(
     profile: directives.profile,
     expectText: directives.expectText,
     retry: directives.retry ?? 'on',
+    ...wishesOf(directives),
     overH2: parts.overH2 ?? false,
     ...(parts.inform !== undefined && { inform: parts.inform }),
     startedAt: now,
     deadline: now + policy.patienceMs,
     signal: parts.signal,
     stage: { kind: 'queued', sinceAt: now, untilAt: undefined },
+  };
+}
+
+/** What the client asked for, told apart from what is configured. */
+function wishesOf({ patienceMs, maxAttempts }: Caller['directives']): Pick<Exchange, 'wished'> {
+  if (patienceMs === undefined && maxAttempts === undefined) return {};
+  return {
+    wished: {
+      ...(patienceMs === undefined ? {} : { patienceMs }),
+      ...(maxAttempts === undefined ? {} : { maxAttempts }),
+    },
   };
 }
 

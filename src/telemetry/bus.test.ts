@@ -67,3 +67,14 @@ test('the same function may subscribe twice and leave once', () => {
   bus.emit(paused);
   assert.equal(calls, 1);
 });
+
+test('every event that a subscriber failed at is counted', () => {
+  const bus = createBus();
+  bus.subscribe(() => {
+    throw new Error('disk full');
+  });
+  bus.subscribe(() => {});
+  bus.emit(paused);
+  bus.emit(paused);
+  assert.equal(bus.failures, 2);
+});

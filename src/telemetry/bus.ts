@@ -5,6 +5,8 @@ export interface Bus {
   readonly emit: Emit;
   /** Returns the function that ends the subscription. */
   subscribe(subscriber: Emit): () => void;
+  /** Events that a subscriber failed at. */
+  readonly failures: number;
 }
 
 /**
@@ -14,11 +16,13 @@ export interface Bus {
 export function createBus(first?: Emit): Bus {
   const subscribers = new Map<symbol, Emit>(first ? [[Symbol(), first]] : []);
   const reported = new Set<symbol>();
+  let failures = 0;
 
   const deliver = (id: symbol, subscriber: Emit, event: Parameters<Emit>[0]): void => {
     try {
       subscriber(event);
     } catch (error) {
+      failures += 1;
       if (reported.has(id)) return;
       reported.add(id);
       const message = `a telemetry subscriber failed: ${String(error)}`;
@@ -32,6 +36,9 @@ export function createBus(first?: Emit): Bus {
   return {
     emit: (event) => {
       for (const [id, subscriber] of [...subscribers]) deliver(id, subscriber, event);
+    },
+    get failures() {
+      return failures;
     },
     subscribe: (subscriber) => {
       const id = Symbol();

@@ -1,4 +1,5 @@
 import { explain, explainStop, sight } from '../core/explain.ts';
+import type { Evidence } from '../core/verdict.ts';
 import type { Delivery, Exchange, Route, Stage } from '../exchange/ports.ts';
 import type { ProxyEvent } from './events.ts';
 import { cleanText } from './log-text.ts';
@@ -20,11 +21,15 @@ export interface AttemptView {
   readonly status: number | null;
   /** `fault/reason`. */
   readonly verdict: string;
+  /** What the verdict rests on, as facts. */
+  readonly evidence: Readonly<Record<string, unknown>>;
   readonly action: string;
   /** The wait that followed it; null where there was none. */
   readonly delay_ms: number | null;
   /** Whether the retry budget paid for what followed. */
   readonly charged: boolean;
+  /** Retries that the lane's budget still paid for when it was decided; null where that was not asked. */
+  readonly budget_left: number | null;
   readonly explain: string;
   readonly duration_ms: number;
   readonly sent_bytes: number;
@@ -143,14 +148,27 @@ export function attemptView(event: Of<'attempt_finished'>): AttemptView {
     upstream: route.upstream,
     status: reply.kind === 'response' ? reply.status : null,
     verdict: `${verdict.fault}/${verdict.reason}`,
+    evidence: evidenceView(verdict.evidence),
     action: action.kind,
     delay_ms: action.kind === 'wait' ? Math.round(action.delayMs) : null,
     charged: 'charged' in action && action.charged,
+    budget_left: event.basis?.retriesLeft ?? null,
     explain: cleanText(explain(verdict, action)),
     duration_ms: Math.round(event.durationMs),
     sent_bytes: event.sentBytes,
     received_bytes: event.receivedBytes,
   };
+}
+
+/** Evidence as it is shown: facts by name, each text made safe. */
+function evidenceView(evidence: Evidence): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(evidence).map(([key, fact]) => {
+      const name = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      if (Array.isArray(fact)) return [name, fact.map((one) => cleanText(String(one)))];
+      return [name, typeof fact === 'string' ? cleanText(fact) : fact];
+    }),
+  );
 }
 
 /** How an exchange ended. */

@@ -1,8 +1,17 @@
-import type { Action, Stop } from '../core/action.ts';
+import type { Action, Progress, Stop } from '../core/action.ts';
+import type { Judge } from '../core/classify.ts';
 import type { Signal } from '../core/trend.ts';
 import type { Reply, Verdict } from '../core/verdict.ts';
 import type { Cause } from '../exchange/account.ts';
 import type { Delivery, Exchange, Route, Stage } from '../exchange/ports.ts';
+
+/** All that verdict and action rest on besides the reply and the policy. */
+export interface Basis {
+  readonly judge: Judge;
+  readonly progress: Progress;
+  /** Whole retries that the lane's budget still paid for. */
+  readonly retriesLeft: number;
+}
 
 /** Everything the proxy tells the outside world, as one union. Logs, metrics and the dashboard subscribe. */
 export type ProxyEvent =
@@ -18,6 +27,8 @@ export type ProxyEvent =
       readonly reply: Reply;
       readonly verdict: Verdict;
       readonly action: Action;
+      /** What it was judged and decided by; absent where the rest of a body was asked for. */
+      readonly basis?: Basis;
       readonly durationMs: number;
       /** Over the wire so far: the body of a reply that goes on is not counted in. */
       readonly sentBytes: number;

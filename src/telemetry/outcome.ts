@@ -26,6 +26,8 @@ export function outcomeOf({ delivery, answered }: Finished): Outcome {
   if (verdict === undefined || ledger.attempts === 0) {
     return ledger.attempts === 0 ? 'not_sent' : 'failed';
   }
+  // Blocked wherever it came from: the site refuses us, not the request.
+  if (verdict.reason === 'persistent_block') return 'failed';
   if (verdict.fault === 'client') return 'client_error';
   if (verdict.fault !== 'none' || stop !== undefined) return 'failed';
   return ledger.attempts === 1 ? 'ok_first' : 'ok_retried';

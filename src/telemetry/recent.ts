@@ -58,6 +58,8 @@ const MOST_TROUBLED = 1_500;
 const MOST_ATTEMPTS = 50;
 /** All together, so that the memory is bounded however long the trails are. */
 const MOST_KEPT_ATTEMPTS = 10_000;
+/** Of the texts that others choose the length of: URLs, sentences, evidence. */
+const MOST_KEPT_CHARS = 8_000_000;
 
 const WAITING: ReadonlySet<Exchange['stage']['kind']> = new Set([
   'queued',
@@ -151,6 +153,7 @@ class Shelf {
   readonly #most: number;
   readonly #trails = new Map<string, TrailView>();
   #attempts = 0;
+  #chars = 0;
 
   constructor(most: number) {
     this.#most = most;
@@ -159,10 +162,12 @@ class Shelf {
   add(trail: TrailView): void {
     this.#trails.set(trail.id, trail);
     this.#attempts += trail.attempts.length;
+    this.#chars += charsOf(trail);
     for (const [id, oldest] of this.#trails) {
-      if (this.#trails.size <= this.#most && this.#attempts <= MOST_KEPT_ATTEMPTS) return;
+      if (this.#fits()) return;
       this.#trails.delete(id);
       this.#attempts -= oldest.attempts.length;
+      this.#chars -= charsOf(oldest);
     }
   }
 
@@ -173,4 +178,23 @@ class Shelf {
   all(): Iterable<TrailView> {
     return this.#trails.values();
   }
+
+  #fits(): boolean {
+    return (
+      this.#trails.size <= this.#most &&
+      this.#attempts <= MOST_KEPT_ATTEMPTS &&
+      this.#chars <= MOST_KEPT_CHARS
+    );
+  }
 }
+
+function charsOf({ url, session, client, attempts }: TrailView): number {
+  const own = url.length + client.length + (session?.length ?? 0);
+  return attempts.reduce(
+    (sum, { explain, evidence }) => sum + explain.length + sizeOf(evidence),
+    own,
+  );
+}
+
+const sizeOf = (facts: Readonly<Record<string, unknown>>): number =>
+  Object.values(facts).reduce<number>((sum, fact) => sum + String(fact).length, 0);

@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import type { LaneLabels } from './lane-labels.ts';
 import type { RetryRatio } from './retry-ratio.ts';
 
@@ -27,6 +27,8 @@ export interface StateSource {
   >;
   /** Early warnings that are raised. */
   readonly warnings: () => readonly { readonly lane: string; readonly signal: string }[];
+  /** Events that telemetry could not take in. */
+  readonly failures: () => number;
 }
 
 interface Around {
@@ -43,6 +45,11 @@ export function stateGauges(
   { state, lanes, ratio }: Around,
 ): () => Promise<readonly string[]> {
   const gauges = gaugesIn(registers);
+  const failures = new Counter({
+    name: 'forbear_telemetry_failures_total',
+    help: 'Events that logs, metrics or another listener could not take in.',
+    registers,
+  });
   return async () => {
     for (const gauge of Object.values(gauges) as Gauge[]) gauge.reset();
     const now = state.now();
@@ -52,7 +59,7 @@ export function stateGauges(
     for (const lane of known) setLane(gauges, lane, { label: lanes.of(lane.id), ratio, now });
     setRoutes(gauges, state.routes());
     for (const { lane, signal } of state.warnings()) {
-      gauges.warnings.set({ lane: lanes.of(lane), signal }, 1);
+      gauges.warnings.set({ lane: lanes.of(lane), reason: signal }, 1);
     }
     // What the store cannot tell is left out, rather than all the rest with it.
     const letters = await state.letters().catch(() => []);
@@ -60,6 +67,8 @@ export function stateGauges(
       gauges.letters.inc({ lane: lanes.of(lane), state: is }, count);
     }
     setProcess(gauges);
+    failures.reset();
+    failures.inc(state.failures());
     return gone;
   };
 }
@@ -79,7 +88,7 @@ function gaugesIn(registers: Registry[]) {
     letters: gauge('forbear_dead_letters', 'Dead letters by state.', 'lane', 'state'),
     sessions: gauge('forbear_sessions', 'Sessions by state.', 'state'),
     routes: gauge('forbear_routes', 'Addresses by state.', 'upstream', 'state'),
-    warnings: gauge('forbear_early_warning', '1 while it is raised.', 'lane', 'signal'),
+    warnings: gauge('forbear_early_warning', '1 while it is raised.', 'lane', 'reason'),
     memory: gauge('process_resident_memory_bytes', 'Resident memory.'),
     started: gauge('process_start_time_seconds', 'Start of the process, Unix time.'),
   };

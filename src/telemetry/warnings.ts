@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { newTrend, observe, raised, type Signal, sightingOf, type Trend } from '../core/trend.ts';
+import { readTrend } from '../core/trend-saved.ts';
+import type { KeptChange, KeptRow, KeptTable } from '../exchange/kept.ts';
 import type { Emit, ProxyEvent } from './events.ts';
 
 /** One early warning that is raised. Shares are of attempts, 0 to 1; instants are epoch ms. */
@@ -20,6 +22,8 @@ export interface Warnings {
   readonly record: (event: ProxyEvent) => void;
   /** Those that are raised now. */
   raised(): readonly RaisedWarning[];
+  /** What is usual in each lane, row by row. */
+  readonly kept: KeptTable;
 }
 
 type Attempt = Extract<ProxyEvent, { type: 'attempt_finished' }>;
@@ -31,13 +35,19 @@ interface Watched {
 }
 
 const MOST_LANES = 2_000;
+/** A trend changes with every attempt, and a minute of it is soon learned again. */
+const SAVE_EVERY_MS = 60_000;
 
 /** Makes the watch over all lanes; `timeOfDay` writes an instant as the reader's clock shows it. */
 export function createWarnings(o: {
   readonly emit: Emit;
   readonly timeOfDay: (at: number) => string;
 }): Warnings {
-  const lanes = new LRUCache<string, Watched>({ max: MOST_LANES });
+  const lanes = new LRUCache<string, Watched>({
+    max: MOST_LANES,
+    dispose: (_, lane, reason) => reason === 'evict' && kept.changed(lane, 0),
+  });
+  const kept = new KeptTrends(lanes);
 
   const tell = (lane: string, at: number, warning: ReturnType<typeof raised>[number]): void => {
     const { kind, ...facts } = warning;
@@ -46,6 +56,7 @@ export function createWarnings(o: {
   };
 
   return {
+    kept,
     record(event) {
       if (event.type !== 'attempt_finished') return;
       const watched = lanes.get(event.lane) ?? { trend: newTrend(), throttledAt: 0 };
@@ -54,6 +65,7 @@ export function createWarnings(o: {
       const { trend, warnings } = observe(watched.trend, seen);
       watched.trend = trend;
       lanes.set(event.lane, watched);
+      kept.changed(event.lane, event.at);
       for (const warning of warnings) tell(event.lane, event.at, warning);
     },
     raised: () =>
@@ -64,6 +76,42 @@ export function createWarnings(o: {
         }),
       ),
   };
+}
+
+/** The trends as rows; one that was forgotten takes its row along. */
+class KeptTrends implements KeptTable {
+  readonly name = 'trends';
+  readonly #lanes: LRUCache<string, Watched>;
+  readonly #changed = new Set<string>();
+  #changedAt = 0;
+  #savedAt = 0;
+
+  constructor(lanes: LRUCache<string, Watched>) {
+    this.#lanes = lanes;
+  }
+
+  changed(lane: string, at: number): void {
+    this.#changed.add(lane);
+    this.#changedAt = Math.max(this.#changedAt, at);
+  }
+
+  *changes(how: 'rough' | 'all'): Generator<KeptChange> {
+    if (how === 'rough' && this.#changedAt - this.#savedAt < SAVE_EVERY_MS) return;
+    this.#savedAt = this.#changedAt;
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    for (const key of changed) yield { key, value: this.#lanes.peek(key)?.trend };
+  }
+
+  restore(rows: readonly KeptRow[]): readonly string[] {
+    const useless: string[] = [];
+    for (const { key, value, shiftMs } of rows) {
+      const trend = readTrend(value, shiftMs);
+      if (trend === undefined || this.#lanes.size >= MOST_LANES) useless.push(key);
+      else if (!this.#lanes.has(key)) this.#lanes.set(key, { trend, throttledAt: 0 });
+    }
+    return useless;
+  }
 }
 
 /** All that were under way when a site asked for less are one event, not many. */

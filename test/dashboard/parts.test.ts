@@ -22,6 +22,9 @@ const { span, percent, size } = (await part('format.js')) as Shower<
   'span' | 'percent' | 'size',
   number | undefined
 >;
+const { Model } = (await part('model.js')) as {
+  Model: new (api: undefined) => { hear(message: object): void; events: { i: number }[] };
+};
 const { byTrouble } = (await part('lane-order.js')) as {
   byTrouble(a: object, b: object): number;
 };
@@ -118,4 +121,13 @@ test('lanes in trouble come first, and among equals those that most wait for', (
   );
   const busy = { state: 'active', waiting: 3 };
   assert.ok(byTrouble(busy, { state: 'active', waiting: 2 }) < 0);
+});
+
+test('however much is told, only the newest is kept', () => {
+  const model = new Model(undefined);
+  for (let i = 0; i < 50_000; i += 1) {
+    model.hear({ type: 'notice', data: `{"type":"notice","at":"2026-01-01T00:00:00Z","i":${i}}` });
+  }
+  assert.ok(model.events.length <= 1_000);
+  assert.equal(model.events.at(-1)?.i, 49_999);
 });

@@ -52,3 +52,10 @@ test('everything that a file of the dashboard names is among them, and nothing i
   }
   assert.doesNotMatch(read('index.html'), / on\w+=| style=|<style|<script(?![^>]* src=)/);
 });
+
+test('all modules are fetched at once, not one after the other as they name each other', () => {
+  const page = read('index.html');
+  for (const name of files.filter((file) => file.endsWith('.js'))) {
+    assert.match(page, new RegExp(`<(script src|link rel="modulepreload" href)="/${name}"`), name);
+  }
+});

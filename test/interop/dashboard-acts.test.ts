@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { AdminCaller } from '../support/admin.ts';
-import { type BrowserPage, openPage } from '../support/browser.ts';
+import { type BrowserPage, openPage, until } from '../support/browser.ts';
 import { dashboardWorld } from '../support/dashboard-world.ts';
 import { events, letterOf } from '../support/letters.ts';
 
@@ -17,7 +17,8 @@ async function world(t: TestContext, lines: readonly string[] = []) {
 
 /** Waits until a row of the list in sight says something. */
 const row = (page: BrowserPage, name: string, says: string) =>
-  page.waitForFunction(
+  until(
+    page,
     `[...document.querySelectorAll('tr[data-key]')].some((row) => row.textContent.includes(${JSON.stringify(name)}) && row.textContent.includes(${JSON.stringify(says)}))`,
   );
 
@@ -27,7 +28,7 @@ const button = (page: BrowserPage, label: string) =>
 /** Says yes, and waits for what is told of it. */
 async function agree(page: BrowserPage, verb: string, told: RegExp): Promise<void> {
   await page.click(`dialog button:text-is("${verb}")`);
-  await page.waitForFunction(`${told}.test(document.querySelector('.notice')?.textContent ?? '')`);
+  await until(page, `${told}.test(document.querySelector('.notice')?.textContent ?? '')`);
 }
 
 test('a lane appears with its first request, is isolated and resumed by hand', LIMIT, async (t) => {
@@ -84,7 +85,8 @@ test('a route shows what lanes know of it, is ejected and restored by hand', LIM
     (one: { id: string }) => one.id === known?.id,
   );
   await page.click(`tr[data-key="${id}"]`);
-  await page.waitForFunction(
+  await until(
+    page,
     `document.querySelector('.plain')?.textContent.includes('shop.test') && document.querySelector('.plain').textContent.includes('everywhere')`,
   );
   await button(page, 'Eject');
@@ -118,7 +120,7 @@ test('letters are looked at, marked, redriven and dropped', LIMIT, async (t) => 
   await page.goto(`${dashboard}#/dead-letters`);
   for (const path of ['/a', '/b', '/c']) await row(page, `news.test${path}`, 'parked');
   await page.click(`tr[data-key="${ids[0]}"] .c-url`);
-  await page.waitForFunction(`document.querySelectorAll('.timeline li').length === 2`);
+  await until(page, `document.querySelectorAll('.timeline li').length === 2`);
   mood.status = 200;
   await button(page, 'Redrive');
   await agree(page, 'Redrive', /redrive has begun/);
@@ -126,7 +128,7 @@ test('letters are looked at, marked, redriven and dropped', LIMIT, async (t) => 
   await row(page, 'news.test/a', 'done');
   await button(page, 'Close');
   for (const id of ids.slice(1)) await page.click(`tr[data-key="${id}"] input`);
-  await page.waitForFunction(`document.querySelector('.view').textContent.includes('2 marked')`);
+  await until(page, `document.querySelector('.view').textContent.includes('2 marked')`);
   await button(page, 'Drop marked');
   await agree(page, 'Drop', /2 letters dropped/);
   for (const id of ids.slice(1)) {
@@ -161,14 +163,13 @@ test(
     mood.status = 429;
     await row(page, 'maps.test/tile', 'pause the site asked for');
     await page.click('tr[data-key] .c-url');
-    await page.waitForFunction(
+    await until(
+      page,
       `document.querySelector('.facts')?.textContent.includes('still') && document.querySelectorAll('.timeline li').length >= 1`,
     );
     mood.status = 200;
     await asked;
-    await page.waitForFunction(
-      `document.querySelector('.facts')?.textContent.includes('Answered')`,
-    );
+    await until(page, `document.querySelector('.facts')?.textContent.includes('Answered')`);
   },
 );
 
@@ -177,7 +178,7 @@ test('drain is asked for, and the page says that it is cut off', LIMIT, async (t
   await button(page, 'Drain…');
   await agree(page, 'Drain', /It drains/);
   await proxy.drainAsked;
-  await page.waitForFunction(`document.querySelector('#process').textContent.includes('draining')`);
+  await until(page, `document.querySelector('#process').textContent.includes('draining')`);
   await proxy.stop();
   await page.waitForSelector('#connection[data-kind="lost"]');
   const banner = await page.textContent('.stale');

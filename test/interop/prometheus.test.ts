@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -12,6 +12,7 @@ import { get, startProxy } from '../support/whole-proxy.ts';
 
 const promtool = program('promtool');
 const rules = fileURLToPath(new URL('../../deploy/prometheus/forbear.rules.yaml', import.meta.url));
+const recordings = fileURLToPath(new URL('../../deploy/prometheus/tests', import.meta.url));
 const ROUNDS = 20;
 
 /** Runs promtool and insists that it is content. */
@@ -78,6 +79,12 @@ test('promtool finds nothing to complain of in the metrics and the rules', async
   const { last } = await recorded(t, () => 200);
   content(['check', 'metrics'], last);
   content(['check', 'rules', rules]);
+});
+
+test('in each recorded run of the discipline bench the alerts that should fire do, and no other', () => {
+  const files = readdirSync(recordings).map((name) => join(recordings, name));
+  assert.ok(files.length >= 8);
+  content(['test', 'rules', ...files]);
 });
 
 test('while all goes well no alert fires', async (t) => {

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { TestContext } from 'node:test';
+import { after, type TestContext } from 'node:test';
 import { program } from './programs.ts';
 
 /** As much of Playwright's page as the tests use; what runs in the page is written as text. */
@@ -7,7 +7,6 @@ export interface BrowserPage {
   goto(url: string): Promise<unknown>;
   reload(): Promise<unknown>;
   evaluate<T>(expression: string): Promise<T>;
-  waitForFunction(expression: string, arg?: unknown, o?: { timeout: number }): Promise<unknown>;
   waitForSelector(selector: string, o?: { state: 'hidden' | 'visible' }): Promise<unknown>;
   click(selector: string): Promise<void>;
   fill(selector: string, text: string): Promise<void>;
@@ -25,7 +24,10 @@ export interface BrowserPage {
 }
 
 export interface Browser {
-  newPage(o: { viewport: { width: number; height: number } }): Promise<BrowserPage>;
+  newContext(o: { viewport: { width: number; height: number } }): Promise<{
+    newPage(): Promise<BrowserPage>;
+    close(): Promise<void>;
+  }>;
   close(): Promise<void>;
 }
 
@@ -40,15 +42,19 @@ export async function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: program('chromium'), args });
 }
 
-/** A page with all that went wrong in it: errors, refusals of the content security policy. */
+let shared: Promise<Browser> | undefined;
+after(async () => (await shared)?.close());
+
+/** A page of a browser that the tests of a file share, with all that went wrong in it: errors, refusals of the content security policy. */
 export async function openPage(
   t: TestContext,
   url: string,
   size = { width: 1280, height: 800 },
 ): Promise<{ page: BrowserPage; faults: readonly string[] }> {
-  const browser = await startBrowser();
-  t.after(() => browser.close());
-  const page = await browser.newPage({ viewport: size });
+  shared ??= startBrowser();
+  const context = await (await shared).newContext({ viewport: size });
+  t.after(() => context.close());
+  const page = await context.newPage();
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(String(error.stack)));
   page.on('console', (message) => {
@@ -58,4 +64,17 @@ export async function openPage(
   });
   await page.goto(url);
   return { page, faults };
+}
+
+/** Waits until an expression holds in the page; fails with what the page shows when it does not within 15 s. */
+export async function until(page: BrowserPage, expression: string): Promise<void> {
+  const shown = await page.evaluate<string>(`(async () => {
+    const end = performance.now() + 15000;
+    while (performance.now() < end) {
+      if (${expression}) return '';
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    return document.body.innerText;
+  })()`);
+  if (shown !== '') throw new Error(`not so within 15 s: ${expression}\n${shown}`);
 }

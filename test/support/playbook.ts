@@ -138,6 +138,9 @@ function lane(scene: Scene, clock: Clock, script: string[]): Lane {
     get budgetLeft() {
       return budget > 0;
     },
+    get retriesLeft() {
+      return budget;
+    },
     bytesLeft: 'all',
     spend: () => {},
     withdraw() {

@@ -1,6 +1,6 @@
 import { el, picker, setText } from './dom.js';
 import { ago, left, span, when } from './format.js';
-import { createFrame, createLoader, hashOf } from './frame.js';
+import { createFrame, createLoader, hashOf, pathPart } from './frame.js';
 import { Grid } from './grid.js';
 import { brief, visible } from './plain-text.js';
 import { showState } from './states.js';
@@ -141,7 +141,7 @@ function trailDetails(context, choice, panel) {
   const loader = createLoader(context, async () => {
     const id = choice.selected;
     if (id === '' || (trail?.id === id && trail.end)) return;
-    trail = await context.api.get(`/exchanges/${encodeURIComponent(id)}`);
+    trail = await context.api.get(`/exchanges/${pathPart(id)}`);
     show();
   });
   return {
@@ -172,7 +172,7 @@ function exchangeGrid(onOpen) {
         { key: 'for', title: 'For', show: lasted },
         { key: 'tries', title: 'Tries', show: (one) => String(one.attempted) },
         { key: 'url', title: 'Request', show: (one) => `${one.method} ${brief(one.url)}` },
-        { key: 'client', title: 'Client', show: (one) => visible(one.client) },
+        { key: 'client', title: 'Client', show: (one) => brief(one.client) },
       ],
     })
   );

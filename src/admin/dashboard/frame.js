@@ -65,12 +65,17 @@ export async function command({ say, fail }, { call, done, ...question }) {
 }
 
 /**
+ * A name as a part of a path; half a pair of surrogates, which no path can have, becomes a U+FFFD.
+ * @param {string} name
+ */
+export const pathPart = (name) => encodeURIComponent(name.toWellFormed());
+
+/**
  * A part of the address bar's path.
  * @param {string} view
  * @param {string} [id]
  */
-export const hashOf = (view, id) =>
-  `#/${view}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`;
+export const hashOf = (view, id) => `#/${view}${id === undefined ? '' : `/${pathPart(id)}`}`;
 
 /**
  * Loads when it is wanted, never twice at once, and not while nothing can be reached.

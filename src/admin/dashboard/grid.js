@@ -113,7 +113,7 @@ export class Grid {
 
   /** Moves the focus to the row that was left last. */
   focus() {
-    const place = this.#places.get(this.#active ?? '') ?? 0;
+    const place = this.#places.get(this.#current) ?? 0;
     if (this.#rows.length > 0) this.#moveTo(place);
     else this.#scroller.focus();
   }
@@ -130,15 +130,13 @@ export class Grid {
     const wanted = this.#rows.slice(from, to);
     const keys = new Set(wanted.map(keyOf));
     for (const [key, { element }] of this.#shown) if (!keys.has(key)) this.#hide(key, element);
-    if (this.#active === undefined || !this.#places.has(this.#active)) {
-      this.#active = this.#rows[0] && keyOf(this.#rows[0]);
-    }
+    const current = this.#current;
     height(this.#above, from * this.#rowHeight);
     height(this.#below, (this.#rows.length - Math.min(to, this.#rows.length)) * this.#rowHeight);
     /** @type {Element | null} */
     let next = this.#above.nextElementSibling;
     for (const [i, row] of wanted.entries()) {
-      const { element } = this.#place(row, from + i);
+      const { element } = this.#place(row, from + i, current);
       if (element === next) next = element.nextElementSibling;
       else this.#body.insertBefore(element, next);
     }
@@ -156,11 +154,19 @@ export class Grid {
     return [from, first + Math.ceil(seen / this.#rowHeight) + OVERSCAN];
   }
 
+  /** Key of the row to which Tab leads: the one that was left last, else the first. */
+  get #current() {
+    const [first] = this.#rows;
+    if (this.#active !== undefined && this.#places.has(this.#active)) return this.#active;
+    return first === undefined ? '' : this.#o.keyOf(first);
+  }
+
   /**
    * @param {R} row
    * @param {number} index
+   * @param {string} current
    */
-  #place(row, index) {
+  #place(row, index, current) {
     const { columns, keyOf, toneOf } = this.#o;
     const key = keyOf(row);
     const shown = this.#shown.get(key) ?? this.#make(key);
@@ -168,7 +174,7 @@ export class Grid {
     shown.row = row;
     setAttribute(element, 'aria-rowindex', String(index + 2));
     setAttribute(element, 'aria-selected', String(key === this.#selected));
-    setAttribute(element, 'tabindex', key === this.#active ? '0' : '-1');
+    setAttribute(element, 'tabindex', key === current ? '0' : '-1');
     setAttribute(element, 'class', toneOf?.(row) ?? '');
     for (const [i, column] of columns.entries()) {
       const cell = /** @type {HTMLTableCellElement} */ (cells[i]);
@@ -207,7 +213,11 @@ export class Grid {
     };
     this.#scroller.tabIndex = -1;
     this.#body.addEventListener('pointermove', hold, { passive: true });
-    this.#body.addEventListener('focusin', hold);
+    this.#body.addEventListener('focusin', ({ target }) => {
+      hold();
+      const row = target instanceof Element ? target.closest('tr[data-key]') : null;
+      if (row instanceof HTMLElement) this.#active = row.dataset.key;
+    });
     this.#body.addEventListener('pointerleave', () => {
       this.#heldUntil = 0;
     });
@@ -227,7 +237,7 @@ export class Grid {
    * @returns {boolean} whether it meant something
    */
   #key(key) {
-    const place = this.#places.get(this.#active ?? '') ?? 0;
+    const place = this.#places.get(this.#current) ?? 0;
     const page = Math.max(1, Math.floor(this.#scroller.clientHeight / this.#rowHeight) - 2);
     /** @type {Record<string, number>} */
     const moves = {

@@ -2,7 +2,7 @@ import { chartLegend, rateChart } from './chart.js';
 import { proxyNow } from './clock.js';
 import { el } from './dom.js';
 import { left, money, rounded, when } from './format.js';
-import { command, hashOf } from './frame.js';
+import { command, hashOf, pathPart } from './frame.js';
 import { endsAt, rateOf } from './lane-order.js';
 import { visible } from './plain-text.js';
 import { stateWord } from './states.js';
@@ -34,7 +34,7 @@ export function laneDetails(context) {
     const now = proxyNow();
     const recent = rates?.recent(now) ?? { success: undefined, retry: undefined };
     chart.draw(rates?.points(now) ?? [], recent);
-    link.href = `${hashOf('exchanges')}?state=all&lane=${encodeURIComponent(lane.id)}`;
+    link.href = `${hashOf('exchanges')}?state=all&lane=${pathPart(lane.id)}`;
     return {
       key: lane.id,
       title: visible(lane.id),
@@ -94,7 +94,7 @@ function laneAction(context, lane) {
       title: 'Resume this host?',
       text: `Requests to ${visible(host)} are sent again.`,
       verb: 'Resume',
-      call: () => context.api.act('POST', `/lanes/${encodeURIComponent(host)}/resume`),
+      call: () => context.api.act('POST', `/lanes/${pathPart(host)}/resume`),
       done: `${host} is resumed.`,
     });
     if (resumed) context.model.setLane(resumed);
@@ -130,7 +130,7 @@ async function isolate(context, host, field) {
     verb: 'Isolate',
     ...(field && { fields: [field] }),
     isReady: () => host() !== '',
-    call: () => context.api.act('POST', `/lanes/${encodeURIComponent(host())}/isolate`),
+    call: () => context.api.act('POST', `/lanes/${pathPart(host())}/isolate`),
     done: (answer) => `${answer.host} is isolated.`,
   });
   if (lane) context.model.setLane(lane);

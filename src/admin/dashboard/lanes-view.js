@@ -6,7 +6,7 @@ import { createFrame, hashOf } from './frame.js';
 import { Grid } from './grid.js';
 import { isolateAny, laneDetails } from './lane-details.js';
 import { byTrouble, endsAt, rateOf } from './lane-order.js';
-import { visible } from './plain-text.js';
+import { brief } from './plain-text.js';
 import { showState, stateWord } from './states.js';
 
 /** @typedef {import('./frame.js').Context} Context */
@@ -94,7 +94,7 @@ function laneGrid({ model, go }, refresh) {
         {
           key: 'host',
           title: 'Host',
-          show: (lane) => visible(lane.id),
+          show: (lane) => brief(lane.id),
           compare: (a, b) => (a.id < b.id ? -1 : 1),
         },
         {

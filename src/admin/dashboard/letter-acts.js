@@ -1,6 +1,6 @@
 import { el } from './dom.js';
 import { counted } from './format.js';
-import { command } from './frame.js';
+import { command, pathPart } from './frame.js';
 
 /** @typedef {import('./frame.js').Context} Context */
 
@@ -64,7 +64,7 @@ export function dropLetters(context, ids) {
  */
 export async function saveBytes({ api, fail }, id, what) {
   try {
-    const answer = await api.ask(`/dead-letters/${encodeURIComponent(id)}/${what}`);
+    const answer = await api.ask(`/dead-letters/${pathPart(id)}/${what}`);
     // A link cannot carry the token.
     const bytes = new Blob([await answer.arrayBuffer()], { type: 'application/octet-stream' });
     const href = URL.createObjectURL(bytes);

@@ -1,6 +1,6 @@
 import { button, el, setText, statePicker } from './dom.js';
 import { counted, left, size, when } from './format.js';
-import { createFrame, createLoader, hashOf } from './frame.js';
+import { createFrame, createLoader, hashOf, pathPart } from './frame.js';
 import { Grid } from './grid.js';
 import { dropLetters, redriveAll, redriveLetters, saveBytes } from './letter-acts.js';
 import { brief, visible } from './plain-text.js';
@@ -117,7 +117,7 @@ function letterList(context, onChange) {
     list.letters = /** @type {Letter[]} */ (found.items);
     list.hasMore = !found.isWhole;
     if (list.wanted !== '' && !list.letters.some(({ id }) => id === list.wanted)) {
-      list.other = await api.get(`/dead-letters/${encodeURIComponent(list.wanted)}`);
+      list.other = await api.get(`/dead-letters/${pathPart(list.wanted)}`);
     } else list.other = undefined;
     onChange();
   });

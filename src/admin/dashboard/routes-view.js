@@ -1,8 +1,8 @@
 import { el, picker, statePicker } from './dom.js';
 import { left, rounded, span, when } from './format.js';
-import { command, createFrame, createLoader, hashOf } from './frame.js';
+import { command, createFrame, createLoader, hashOf, pathPart } from './frame.js';
 import { Grid } from './grid.js';
-import { visible } from './plain-text.js';
+import { brief, visible } from './plain-text.js';
 import { showState, stateWord } from './states.js';
 
 /** @typedef {import('./frame.js').Context} Context */
@@ -55,7 +55,7 @@ export function routesView(context) {
   const known = createLoader(context, async () => {
     const id = selected;
     if (id === '') return;
-    const { items } = await api.get(`/routes/${encodeURIComponent(id)}/reputation`);
+    const { items } = await api.get(`/routes/${pathPart(id)}/reputation`);
     if (id !== selected) return;
     reputation = items;
     showDetails();
@@ -102,7 +102,7 @@ function routeGrid(onOpen) {
         {
           key: 'route',
           title: 'Route',
-          show: ({ label }) => visible(label),
+          show: ({ label }) => brief(label),
           compare: (a, b) => (a.label < b.label ? -1 : 1),
         },
         {
@@ -122,7 +122,7 @@ function routeGrid(onOpen) {
         {
           key: 'upstream',
           title: 'Upstream',
-          show: ({ upstream }) => visible(upstream),
+          show: ({ upstream }) => brief(upstream),
           compare: (a, b) => (a.upstream < b.upstream ? -1 : 1),
         },
       ],
@@ -140,7 +140,7 @@ function showUpstreams(list, rows) {
       el(
         'li',
         { class: out_until ? 'bad' : 'calm' },
-        `${out_until ? '▲ ' : ''}${visible(name)} (${kind})${out_until ? ` out until ${when(out_until)}` : ''}`,
+        `${out_until ? '▲ ' : ''}${brief(name, 40)} (${kind})${out_until ? ` out until ${when(out_until)}` : ''}`,
       ),
     ),
   );
@@ -215,7 +215,7 @@ const SPANS = /** @type {const} */ ([
  * @returns {import('./panel.js').Action}
  */
 function routeAction(context, { id, label, state }, load) {
-  const path = `/routes/${encodeURIComponent(id)}`;
+  const path = `/routes/${pathPart(id)}`;
   const name = visible(label);
   if (state === 'ejected') {
     const restore = async () => {

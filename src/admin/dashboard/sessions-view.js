@@ -1,8 +1,8 @@
 import { statePicker } from './dom.js';
 import { ago, left, when } from './format.js';
-import { command, createFrame, createLoader, hashOf } from './frame.js';
+import { command, createFrame, createLoader, hashOf, pathPart } from './frame.js';
 import { Grid } from './grid.js';
-import { visible } from './plain-text.js';
+import { brief, visible } from './plain-text.js';
 import { showState, stateWord } from './states.js';
 
 /** @typedef {import('./shapes.d.ts').SessionRow} SessionRow */
@@ -41,7 +41,7 @@ export function sessionsView(context) {
       title: 'End this session?',
       text: `${visible(id)} is ended, as its client would end it. The id may begin anew at once, with another address.`,
       verb: 'End',
-      call: () => api.act('DELETE', `/sessions/${encodeURIComponent(id)}`),
+      call: () => api.act('DELETE', `/sessions/${pathPart(id)}`),
       done: `${id} has ended.`,
     });
     await all.load();
@@ -96,7 +96,7 @@ function sessionGrid(onOpen) {
         {
           key: 'session',
           title: 'Session',
-          show: ({ id }) => visible(id),
+          show: ({ id }) => brief(id),
           compare: (a, b) => (a.id < b.id ? -1 : 1),
         },
         {
@@ -110,7 +110,7 @@ function sessionGrid(onOpen) {
           title: 'Ends, or free again, in',
           show: (one) => left(one.ends_at ?? one.refused_until),
         },
-        { key: 'route', title: 'Route', show: ({ route }) => visible(route ?? '–') },
+        { key: 'route', title: 'Route', show: ({ route }) => brief(route ?? '–') },
         {
           key: 'used',
           title: 'Used',

@@ -2,7 +2,7 @@ import { el, setText } from './dom.js';
 import { money, size, when } from './format.js';
 import { createFrame } from './frame.js';
 import { Grid } from './grid.js';
-import { visible } from './plain-text.js';
+import { brief } from './plain-text.js';
 
 /** @typedef {import('./shapes.d.ts').SpendRow} SpendRow */
 /** @typedef {SpendRow & { readonly kind: 'upstream' | 'lane' }} Row */
@@ -73,7 +73,7 @@ function spendGrid() {
         {
           key: 'host',
           title: 'Name',
-          show: ({ name }) => visible(name),
+          show: ({ name }) => brief(name),
           compare: (a, b) => (a.name < b.name ? -1 : 1),
         },
         {

@@ -1,0 +1,229 @@
+import { seconds } from '../core/explain.ts';
+import type { HostFindings, LaneFindings, Tally } from '../replay/findings.ts';
+import type { Flaw, Flaws } from '../replay/read-log.ts';
+import type { RuleChange } from '../replay/rule-sets.ts';
+import type { WhatIf } from '../replay/what-if.ts';
+import { printable } from '../telemetry/log-text.ts';
+
+/** What a replay found, as it is printed with --json. */
+export interface ReplayFacts {
+  readonly files: readonly string[];
+  readonly config: string | null;
+  readonly attempts: number;
+  readonly exchanges: number;
+  readonly compared: number;
+  /** Exchanges that would have gone another way. */
+  readonly different: Tally;
+  readonly rules: readonly RuleChange[];
+  /** Lanes in which anything is different, those with most of it first. */
+  readonly lanes: readonly LaneFacts[];
+  readonly hosts: readonly HostFindings[];
+  readonly not_compared: readonly (Tally & { readonly why: string })[];
+  readonly doubtful: readonly (Tally & { readonly why: string })[];
+  readonly missing_lines: number;
+  readonly unusable: readonly {
+    readonly what: string;
+    readonly count: number;
+    readonly lines: readonly number[];
+  }[];
+}
+
+interface LaneFacts {
+  readonly lane: string;
+  readonly attempts: number;
+  readonly changes: number;
+  readonly verdicts: Readonly<Record<string, Tally>>;
+  readonly actions: Readonly<Record<string, Tally>>;
+  readonly waits: LaneFindings['waits'];
+  readonly rotations: LaneFindings['rotations'];
+  readonly budget_denials: { readonly recorded: number; readonly whatIf: number };
+  readonly held: LaneFindings['held'];
+}
+
+const FLAWS: Record<Flaw, string> = {
+  cut: 'cut off in the middle',
+  not_json: 'that are no JSON',
+  foreign: 'that are no lines of an attempt log',
+  other_version: 'of another version of the format',
+  too_long: 'that are too long to be any',
+  malformed: 'of this version, but damaged',
+};
+
+/** Puts together what was found. */
+export function replayFacts(
+  whatIf: WhatIf,
+  flaws: Flaws,
+  from: { readonly files: readonly string[]; readonly config: string | null },
+): ReplayFacts {
+  const { findings } = whatIf;
+  const { limits } = findings;
+  return {
+    ...from,
+    attempts: findings.attempts,
+    exchanges: findings.exchanges,
+    compared: findings.compared,
+    different: findings.different,
+    rules: whatIf.changes(),
+    lanes: [...findings.lanes.values()]
+      .map(laneFacts)
+      .filter(({ changes, verdicts }) => changes > 0 || Object.keys(verdicts).length > 0)
+      .sort((a, b) => b.changes - a.changes),
+    hosts: whatIf.hosts().filter(isDifferent),
+    not_compared: [
+      { why: 'behind the first difference of their exchange', ...limits.behind },
+      { why: 'requests for the rest of a body', ...limits.parts },
+      { why: 'under rules that are not in the log', ...limits.unknownRules },
+    ].filter(({ count }) => count > 0),
+    doubtful: [
+      {
+        why: 'bodies that are not whole in the log, under rules that look into them',
+        ...limits.unseenBodies,
+      },
+      { why: 'judged differently now although the rules are the same', ...limits.drift },
+    ].filter(({ count }) => count > 0),
+    missing_lines: limits.missingLines,
+    unusable: flaws.list().map(({ flaw, ...rest }) => ({ what: FLAWS[flaw], ...rest })),
+  };
+}
+
+function laneFacts(found: LaneFindings): LaneFacts {
+  const { lane, attempts, waits, rotations, budget, held } = found;
+  const actions = [...found.actions.values()].reduce((sum, { count }) => sum + count, 0);
+  const holds = held.breaker.count + held.pause.count + held.released.count;
+  return {
+    lane,
+    attempts,
+    changes: actions + holds + waits.longer.count + waits.shorter.count,
+    verdicts: Object.fromEntries(found.verdicts),
+    actions: Object.fromEntries(found.actions),
+    waits,
+    rotations,
+    budget_denials: { recorded: budget.recordedDenials, whatIf: budget.whatIfDenials },
+    held,
+  };
+}
+
+const isDifferent = ({ trips, pauses, lowestBudget }: HostFindings): boolean =>
+  [trips, pauses, lowestBudget].some(({ recorded, whatIf }) => recorded !== whatIf);
+
+/** The same for people. */
+export function replayText(facts: ReplayFacts): string {
+  return [
+    `${facts.attempts} attempts of ${facts.exchanges} exchanges, ${facts.compared} compared`,
+    ...facts.unusable.map(
+      ({ what, count, lines }) =>
+        `passed over: ${count} lines ${what} (line ${lines.join(', ')}${count > lines.length ? ', …' : ''})`,
+    ),
+    ...(facts.missing_lines > 0
+      ? [`missing: ${facts.missing_lines} lines were lost when the log was written`]
+      : []),
+    '',
+    ...ruleLines(facts.rules),
+    ...verdictOfAll(facts),
+    ...facts.lanes.slice(0, MOST_LANES_SHOWN).flatMap(laneLines),
+    ...moreLanes(facts),
+    ...hostLines(facts.hosts),
+    ...caveats(facts),
+  ]
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+const MOST_LANES_SHOWN = 20;
+const MOST_VALUE_CHARS = 60;
+
+function ruleLines(rules: readonly RuleChange[]): string[] {
+  if (rules.length === 0) return ['The rules are those of the log.', ''];
+  return [
+    'Rules that differ (recorded -> what if):',
+    ...rules.map(
+      ({ key, recorded, whatIf, replayed }) =>
+        `  ${key}: ${shown(recorded)} -> ${shown(whatIf)}${replayed ? '' : '   (not replayed: its effect is in the recorded times)'}`,
+    ),
+    '',
+  ];
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'none';
+  return printable(text.length > MOST_VALUE_CHARS ? `${text.slice(0, MOST_VALUE_CHARS)}…` : text);
+}
+
+function verdictOfAll({ different, exchanges }: ReplayFacts): string[] {
+  if (different.count === 0) return ['Nothing would have been different.', ''];
+  return [
+    `${different.count} of ${exchanges} exchanges would have gone another way${examples(different)}`,
+    '',
+  ];
+}
+
+function laneLines(found: LaneFacts): string[] {
+  const { waits, rotations, held } = found;
+  const denials = found.budget_denials;
+  return [
+    `${printable(found.lane)}  (${found.attempts} attempts compared)`,
+    ...tallies('verdict', found.verdicts),
+    ...tallies('action', found.actions),
+    ...tallies('wait', { longer: waits.longer, shorter: waits.shorter }),
+    ...tallies('held', {
+      'the breaker would have been open': held.breaker,
+      'the lane would have been paused': held.pause,
+      'refused then, and not refused now': held.released,
+    }),
+    ...changed('waits in all', seconds(waits.recordedMs), seconds(waits.whatIfMs)),
+    ...changed('rotations', rotations.recorded, rotations.whatIf),
+    ...changed('retries the budget denied', denials.recorded, denials.whatIf),
+    '',
+  ];
+}
+
+function tallies(name: string, found: Readonly<Record<string, Tally>>): string[] {
+  return Object.entries(found)
+    .filter(([, { count }]) => count > 0)
+    .sort(([, a], [, b]) => b.count - a.count)
+    .map(
+      ([what, one]) =>
+        `  ${name.padEnd(8)}${String(one.count).padStart(8)}  ${what}${examples(one)}`,
+    );
+}
+
+function changed(name: string, recorded: string | number, whatIf: string | number): string[] {
+  return recorded === whatIf ? [] : [`  ${name}: ${recorded} -> ${whatIf}`];
+}
+
+function examples({ count, exchanges }: Tally): string {
+  if (exchanges.length === 0) return '';
+  const more = count > exchanges.length ? ', …' : '';
+  return `   [${exchanges.map(printable).join(', ')}${more}]`;
+}
+
+function moreLanes({ lanes }: ReplayFacts): string[] {
+  const more = lanes.length - MOST_LANES_SHOWN;
+  return more > 0 ? [`${more} more lanes; --json has them all`, ''] : [];
+}
+
+function hostLines(hosts: readonly HostFindings[]): string[] {
+  return hosts
+    .slice(0, MOST_LANES_SHOWN)
+    .flatMap(({ host, trips, pauses, lowestBudget }) => [
+      `${printable(host)}`,
+      ...changed('times the breaker opened', trips.recorded, trips.whatIf),
+      ...changed('pauses', pauses.recorded, pauses.whatIf),
+      ...changed(
+        'least left in the budget',
+        lowestBudget.recorded ?? '-',
+        lowestBudget.whatIf ?? '-',
+      ),
+      '',
+    ]);
+}
+
+function caveats(facts: ReplayFacts): string[] {
+  return [
+    ...facts.not_compared.map(
+      (one) => `not compared: ${one.count} attempts ${one.why}${examples(one)}`,
+    ),
+    ...facts.doubtful.map((one) => `doubtful: ${one.count} attempts: ${one.why}${examples(one)}`),
+    'An exchange is followed to its first different step: what would have come back after another one is not known.',
+  ];
+}

@@ -1,0 +1,133 @@
+import type { Action, Progress } from '../core/action.ts';
+import { classify, type Judge } from '../core/classify.ts';
+import { type Found, findMarker, namedMarker } from '../core/find-marker.ts';
+import type { Policy } from '../core/policy.ts';
+import type { ResponseReply, Verdict } from '../core/verdict.ts';
+import type {
+  AttemptLine,
+  LoggedAction,
+  LoggedBasis,
+  LoggedBody,
+} from '../telemetry/attempt-line.ts';
+
+/** What the judgement of a recorded attempt is made under. */
+export interface Again {
+  readonly line: AttemptLine;
+  readonly basis: LoggedBasis;
+  readonly policy: Policy;
+  readonly blockedAddresses: readonly string[];
+  /** `maybe_others`: the rules, or the program that wrote the log, know other pages. */
+  readonly markers: 'as_recorded' | 'maybe_others';
+  readonly tools: Judge['tools'];
+}
+
+/** Judges a recorded attempt under other rules, with the very function that the proxy judges with. */
+export function judgeAgain(again: Again): Verdict {
+  const { line, basis, policy } = again;
+  const { method, scheme, host, path } = line.request;
+  const judge: Judge = {
+    request: { method, scheme, host, path },
+    policy,
+    expectText: basis.expectText,
+    nowWall: basis.nowWall,
+    routeId: line.route.id,
+    blockedAddresses: again.blockedAddresses,
+    suspicion: basis.suspicion,
+    ...(basis.seen === undefined ? {} : { seen: basis.seen }),
+    tools: again.tools,
+  };
+  const { reply } = line;
+  if (reply.kind === 'failure') return classify(reply, judge);
+  const { body } = reply;
+  if (body.kind !== 'seen') return classify({ ...reply, body }, judge);
+  const shown: ResponseReply = { ...reply, body: asFarAsKept(body) };
+  const verdict = classify(shown, { ...judge, marker: markerOf(body, shown, again) });
+  const isCut = body.chars !== undefined;
+  return isCut && saidInWords(line.verdict) && isNoNews(verdict) ? line.verdict : verdict;
+}
+
+type SeenBody = Extract<LoggedBody, { kind: 'seen' }>;
+
+/** What is missing of a body that was looked at whole is as unseen as what is never looked at. */
+function asFarAsKept(body: SeenBody): ResponseReply['body'] {
+  const { text, receivedBytes, end, coding, chars } = body;
+  const hidesEnd = chars !== undefined && end === 'complete' && coding !== 'cut_short';
+  return { kind: 'seen', text, receivedBytes, coding, end: hidesEnd ? 'pending' : end };
+}
+
+/** What is known of it is not looked for again: that is what takes longest of all. */
+function markerOf(body: SeenBody, reply: ResponseReply, again: Again): Found | null {
+  const { marker: known } = body;
+  const { line, policy } = again;
+  const marker = known ? namedMarker(known.id, policy.markers) : undefined;
+  if (known && marker !== undefined) return { marker, signs: known.signs };
+  if (known === null && again.markers === 'as_recorded') return null;
+  return findMarker(reply, { path: line.request.path, markers: policy.markers }) ?? null;
+}
+
+/** Words of a throttle were found in a text that is not all here. */
+const saidInWords = ({ evidence }: Verdict): boolean =>
+  evidence.kind === 'marker' && evidence.marker === 'throttle-text';
+
+const isNoNews = ({ fault, evidence }: Verdict): boolean =>
+  fault === 'none' && evidence.kind === 'status';
+
+/** Where the exchange would have stood: as recorded, but for what other rules change. */
+export function progressAgain(o: {
+  readonly line: AttemptLine;
+  readonly basis: LoggedBasis;
+  /** The rules then, and the other ones. */
+  readonly before: Policy;
+  readonly policy: Policy;
+  /** What would have been different about the lane. */
+  readonly lane: Pick<Progress, 'budgetLeft' | 'laneFailures' | 'pausedUntil'>;
+  /** How much later it would have been by now, and the last backoff, where they are different. */
+  readonly lateMs: number;
+  readonly lastDelayMs: number | undefined;
+}): Progress {
+  const { progress } = o.basis;
+  const { ledger } = progress;
+  return {
+    ...progress,
+    ...o.lane,
+    ledger: {
+      ...ledger,
+      // JSON leaves out what is undefined.
+      stayOn: ledger.stayOn,
+      lastDelayMs: o.lastDelayMs ?? ledger.lastDelayMs,
+    },
+    now: progress.now + o.lateMs,
+    deadline: progress.deadline + o.policy.patienceMs - o.before.patienceMs,
+    replay: { ...progress.replay, repeatable: repeatable(o) },
+  };
+}
+
+/** An Idempotency-Key is as good as before; a method is as good as the rules say. */
+function repeatable(o: {
+  readonly line: AttemptLine;
+  readonly basis: LoggedBasis;
+  readonly before: Policy;
+  readonly policy: Policy;
+}): boolean {
+  const method = o.line.request.method.toUpperCase();
+  const was = o.before.replayMethods.includes(method);
+  const is = o.policy.replayMethods.includes(method);
+  return was === is ? o.basis.progress.replay.repeatable : is;
+}
+
+/** Two waits this close are the same. */
+const SAME_WAIT_MS = 1;
+
+/** How an action compares to the recorded one. */
+export type Comparison = 'same' | 'other_length' | 'other';
+
+/** Holds the action under other rules against the recorded one. */
+export function compareActions(then: LoggedAction, now: Action): Comparison {
+  if (then.kind !== now.kind) return 'other';
+  if (then.kind === 'fail' && now.kind === 'fail') return then.stop === now.stop ? 'same' : 'other';
+  if (then.kind === 'rotate' && now.kind === 'rotate')
+    return then.charged === now.charged ? 'same' : 'other';
+  if (then.kind !== 'wait' || now.kind !== 'wait') return 'same';
+  if (then.ledger !== now.ledger || then.elsewhere !== now.elsewhere) return 'other';
+  return Math.abs(then.delayMs - now.delayMs) <= SAME_WAIT_MS ? 'same' : 'other_length';
+}

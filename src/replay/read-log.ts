@@ -1,0 +1,197 @@
+import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { LOG_VERSION, type LogEntry } from '../telemetry/attempt-line.ts';
+
+/** One entry of a log, and where it stands. */
+export interface Located {
+  readonly entry: LogEntry;
+  readonly line: number;
+}
+
+/** Why a line could not be used. */
+export type Flaw =
+  /** The last line has no end: the writer was stopped in the middle of it. */
+  | 'cut'
+  | 'not_json'
+  /** JSON, but no line of an attempt log. */
+  | 'foreign'
+  | 'other_version'
+  | 'too_long'
+  /** Of this version, with a part missing or of another kind. */
+  | 'malformed';
+
+/** Lines that could not be used, by reason, with where the first of them stand. */
+export class Flaws {
+  readonly #found = new Map<Flaw, { count: number; readonly lines: number[] }>();
+
+  add(flaw: Flaw, line: number): void {
+    const found = this.#found.get(flaw) ?? { count: 0, lines: [] };
+    found.count += 1;
+    if (found.lines.length < MOST_SHOWN_LINES) found.lines.push(line);
+    this.#found.set(flaw, found);
+  }
+
+  list(): readonly { readonly flaw: Flaw; readonly count: number; readonly lines: number[] }[] {
+    return [...this.#found].map(([flaw, found]) => ({ flaw, ...found }));
+  }
+}
+
+const MOST_SHOWN_LINES = 5;
+/** Far above what is written; a file without line ends must not fill the memory. */
+const LONGEST_LINE = 16 * 1024 * 1024;
+const PIECE_BYTES = 1024 * 1024;
+
+/** Reads a log piece by piece; lines that cannot be used are counted and passed over. `-` is standard input. */
+export async function* readLog(
+  file: string,
+  flaws: Flaws,
+  onBytes: (bytes: number) => void = () => {},
+): AsyncGenerator<readonly Located[], void, void> {
+  let line = 0;
+  for await (const lines of linePieces(open(file, onBytes))) {
+    const located: Located[] = [];
+    for (const text of lines.texts) {
+      line += 1;
+      if (text === undefined) flaws.add('too_long', line);
+      else take(text, line, lines.isLast, { flaws, located });
+    }
+    yield located;
+  }
+}
+
+function take(
+  text: string,
+  line: number,
+  isLast: boolean,
+  { flaws, located }: { readonly flaws: Flaws; readonly located: Located[] },
+): void {
+  if (text.trim() === '') return;
+  const read = parseLine(text);
+  if (typeof read !== 'string') located.push({ entry: read, line });
+  else flaws.add(read === 'not_json' && isLast ? 'cut' : read, line);
+}
+
+/** Reads one line, or says what is wrong with it. */
+export function parseLine(text: string): LogEntry | Flaw {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'not_json';
+  }
+  if (!isRecord(value) || typeof value.v !== 'number' || typeof value.kind !== 'string') {
+    return 'foreign';
+  }
+  if (value.v !== LOG_VERSION) return 'other_version';
+  const shape = SHAPES[value.kind];
+  if (shape === undefined) return 'foreign';
+  return shape.every(([key, type]) => hasType(value[key], type))
+    ? (value as unknown as LogEntry)
+    : 'malformed';
+}
+
+type Type = 'string' | 'number' | 'object';
+
+/** What every entry of a kind has; deeper faults show when it is judged. */
+const SHAPES: Readonly<Record<string, readonly (readonly [string, Type])[]>> = {
+  head: [['at', 'number']],
+  gap: [['lines', 'number']],
+  policy: [
+    ['id', 'string'],
+    ['policy', 'object'],
+  ],
+  attempt: [
+    ...(['exchange', 'lane', 'authority', 'policy'] as const).map(
+      (key) => [key, 'string'] as const,
+    ),
+    ...(['at', 'n', 'ms'] as const).map((key) => [key, 'number'] as const),
+    ...(['request', 'route', 'reply', 'verdict', 'action'] as const).map(
+      (key) => [key, 'object'] as const,
+    ),
+  ],
+  end: [
+    ['exchange', 'string'],
+    ['lane', 'string'],
+    ['at', 'number'],
+  ],
+};
+
+function hasType(value: unknown, type: Type): boolean {
+  return type === 'object' ? isRecord(value) : typeof value === type;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function open(file: string, onBytes: (bytes: number) => void): Readable {
+  const raw = file === '-' ? process.stdin : createReadStream(file, { highWaterMark: PIECE_BYTES });
+  raw.on('data', (piece: Buffer | string) => onBytes(piece.length));
+  if (!file.endsWith('.gz')) return raw;
+  const plain = createGunzip();
+  raw.on('error', (error: Error) => plain.destroy(error));
+  return raw.pipe(plain);
+}
+
+interface Lines {
+  readonly texts: readonly LineText[];
+  /** What comes behind the last line end. */
+  readonly isLast: boolean;
+}
+
+/** undefined: a line that is too long to be one. */
+type LineText = string | undefined;
+
+async function* linePieces(stream: Readable): AsyncGenerator<Lines, void, void> {
+  const cutter = new LineCutter();
+  for await (const piece of stream as AsyncIterable<Buffer>) {
+    yield { texts: cutter.push(piece), isLast: false };
+  }
+  yield { texts: cutter.end(), isLast: true };
+}
+
+/** Cuts bytes that come in pieces into lines; whole lines are decoded together, which is a good deal faster. */
+class LineCutter {
+  #rest: Buffer[] = [];
+  #restBytes = 0;
+  #isTooLong = false;
+
+  push(piece: Buffer): LineText[] {
+    const end = piece.lastIndexOf(NEWLINE);
+    if (end === -1) {
+      this.#extend(piece);
+      return [];
+    }
+    const lines = this.#close(piece.subarray(0, end));
+    this.#extend(piece.subarray(end + 1));
+    return lines;
+  }
+
+  end(): LineText[] {
+    return this.#restBytes === 0 && !this.#isTooLong ? [] : this.#close(Buffer.alloc(0));
+  }
+
+  #extend(piece: Buffer): void {
+    if (this.#isTooLong || piece.length === 0) return;
+    this.#rest.push(piece);
+    this.#restBytes += piece.length;
+    if (this.#restBytes <= LONGEST_LINE) return;
+    this.#isTooLong = true;
+    this.#rest = [];
+    this.#restBytes = 0;
+  }
+
+  #close(piece: Buffer): LineText[] {
+    const whole = this.#rest.length === 0 ? piece : Buffer.concat([...this.#rest, piece]);
+    const lines: LineText[] = whole.toString('utf8').split('\n');
+    // Its beginning was let go: what is left of it is no line.
+    if (this.#isTooLong) lines[0] = undefined;
+    this.#rest = [];
+    this.#restBytes = 0;
+    this.#isTooLong = false;
+    return lines;
+  }
+}
+
+const NEWLINE = 10;

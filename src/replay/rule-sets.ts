@@ -1,0 +1,113 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Policy } from '../core/policy.ts';
+import { type LoggedPolicy, loggedPolicy, type PolicyLine } from '../telemetry/attempt-line.ts';
+
+/** A key of the rules that has another value now. */
+export interface RuleChange {
+  readonly key: string;
+  readonly recorded: unknown;
+  readonly whatIf: unknown;
+  /** False for what a replay cannot play: when attempts start, and how long they take. */
+  readonly replayed: boolean;
+}
+
+/** How the rules then and the other ones differ, as far as it matters for what can be known. */
+interface Difference {
+  /** In what verdicts rest on. */
+  readonly judging: boolean;
+  /** In what looks into bodies. */
+  readonly bodyRules: boolean;
+  /** In the pages that the user knows. */
+  readonly markers: boolean;
+}
+
+const JUDGING = [
+  ...(['replies', 'expect', 'markers', 'softBlocks', 'transientStatuses', 'maxAddresses'] as const),
+] as const;
+const BODY_RULES = ['replies', 'expect', 'markers'] as const;
+/** Their effect is in the recorded times. */
+const UNPLAYED = /^(?:pace|timeouts|authFuse)\b/;
+const MOST_WISHES = 1_000;
+const MOST_CHANGES = 50;
+
+/** The sets of rules that a log names, and how they differ from those of the configuration. */
+export class RuleSets {
+  readonly #recorded = new Map<string, Policy>();
+  readonly #differences = new Map<string, WeakMap<Policy, Difference>>();
+  readonly #wishes = new WeakMap<Policy, Map<string, Policy>>();
+  readonly #changes = new Map<string, RuleChange>();
+
+  add({ id, policy }: PolicyLine): void {
+    if (this.#recorded.has(id)) return;
+    // What is not logged plays no part in what is played again.
+    this.#recorded.set(id, policy as Policy);
+  }
+
+  get(id: string): Policy | undefined {
+    return this.#recorded.get(id);
+  }
+
+  /** The rules with what the client asked for. */
+  wished(
+    policy: Policy,
+    wish: { readonly patienceMs?: number; readonly maxAttempts?: number },
+  ): Policy {
+    const { patienceMs = policy.patienceMs, maxAttempts = policy.maxAttempts } = wish;
+    if (patienceMs === policy.patienceMs && maxAttempts === policy.maxAttempts) return policy;
+    const known = this.#wishes.get(policy) ?? new Map<string, Policy>();
+    this.#wishes.set(policy, known);
+    const key = `${patienceMs} ${maxAttempts}`;
+    const made = known.get(key) ?? { ...policy, patienceMs, maxAttempts };
+    if (known.size < MOST_WISHES) known.set(key, made);
+    return made;
+  }
+
+  compare(id: string, before: Policy, policy: Policy): Difference {
+    const known = this.#differences.get(id) ?? new WeakMap<Policy, Difference>();
+    this.#differences.set(id, known);
+    const found = known.get(policy);
+    if (found) return found;
+    const made = {
+      judging: differs(before, policy, JUDGING),
+      bodyRules: differs(before, policy, BODY_RULES),
+      markers: differs(before, policy, ['markers']),
+    };
+    known.set(policy, made);
+    this.#note(before, policy);
+    return made;
+  }
+
+  changes(): readonly RuleChange[] {
+    return [...this.#changes.values()];
+  }
+
+  #note(before: Policy, policy: Policy): void {
+    const other = loggedPolicy(policy);
+    for (const change of changedIn('', loggedPolicy(before), other)) {
+      const key = `${change.key} ${JSON.stringify([change.recorded, change.whatIf])}`;
+      if (this.#changes.size < MOST_CHANGES) this.#changes.set(key, change);
+    }
+  }
+}
+
+/** Through JSON both are alike in what they leave out. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));
+
+function differs(a: Policy, b: Policy, keys: readonly (keyof LoggedPolicy)[]): boolean {
+  return keys.some((key) => !isDeepStrictEqual(plain(a[key]), plain(b[key])));
+}
+
+function changedIn(prefix: string, before: object, after: object): RuleChange[] {
+  return Object.entries(after).flatMap(([key, value]: [string, unknown]) => {
+    const was = plain((before as Record<string, unknown>)[key]);
+    const is = plain(value);
+    if (isDeepStrictEqual(was, is)) return [];
+    const path = `${prefix}${key}`;
+    if (isRecord(was) && isRecord(is)) return changedIn(`${path}.`, was, is);
+    return [{ key: path, recorded: was, whatIf: is, replayed: !UNPLAYED.test(path) }];
+  });
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

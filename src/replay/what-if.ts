@@ -1,0 +1,326 @@
+import { LRUCache } from 'lru-cache';
+import type { Config } from '../config/config.ts';
+import { policyFor } from '../config/resolve.ts';
+import type { Action, Progress } from '../core/action.ts';
+import type { Judge } from '../core/classify.ts';
+import { decide } from '../core/decide.ts';
+import type { Policy } from '../core/policy.ts';
+import type { Verdict } from '../core/verdict.ts';
+import type {
+  AttemptLine,
+  EndLine,
+  LogEntry,
+  LoggedAction,
+  LoggedBasis,
+} from '../telemetry/attempt-line.ts';
+import { Findings, type HostFindings, type LaneFindings } from './findings.ts';
+import { HostWorld } from './host-world.ts';
+import { compareActions, judgeAgain, progressAgain } from './judge-again.ts';
+import { type RuleChange, RuleSets } from './rule-sets.ts';
+
+export interface WhatIfOptions {
+  readonly config: Config;
+  readonly tools: Judge['tools'];
+  /** Of this program. */
+  readonly version: string;
+  /** How many exchanges are named behind each number. */
+  readonly examples: number;
+  /** `assume`: a wait of another length is taken to bring the same reply. */
+  readonly afterOtherWaits: 'end' | 'assume';
+}
+
+/** Hosts, and exchanges that went another way, of which no more than these are remembered. */
+const MOST_HOSTS = 10_000;
+const MOST_EXCHANGES = 200_000;
+
+/** One host under the rules then, and under the others. */
+interface Pair {
+  readonly before: HostWorld;
+  readonly other: HostWorld;
+}
+
+/** An exchange that is not as it was: it ended, or its waits were of another length. */
+interface Course {
+  ended: boolean;
+  lateMs: number;
+  lastDelayMs: number | undefined;
+}
+
+/** An attempt, with the rules that it was made under and the other ones. */
+interface Case {
+  readonly line: AttemptLine;
+  readonly basis: LoggedBasis;
+  readonly before: Policy;
+  readonly policy: Policy;
+  readonly pair: Pair;
+  readonly lane: LaneFindings;
+}
+
+/**
+ * Judges recorded attempts again under another configuration. Both sets of rules are played on the same attempts, so
+ * that only what the rules change is told; and an exchange is followed to its first different step, for nobody knows
+ * what would have come back after another one.
+ */
+export class WhatIf {
+  readonly findings: Findings;
+  readonly #o: WhatIfOptions;
+  readonly #rules: RuleSets;
+  readonly #hosts = new LRUCache<string, Pair>({
+    max: MOST_HOSTS,
+    dispose: (pair, host) => this.#keep(host, pair),
+  });
+  readonly #kept = new Map<string, HostFindings>();
+  #isOtherVersion = true;
+  readonly #courses = new LRUCache<string, Course>({ max: MOST_EXCHANGES });
+
+  constructor(options: WhatIfOptions) {
+    this.#o = options;
+    this.findings = new Findings(options.examples);
+    this.#rules = new RuleSets();
+  }
+
+  /** Takes the next entry. Throws on one whose insides are not what they should be. */
+  take(entry: LogEntry): void {
+    switch (entry.kind) {
+      case 'head':
+        this.#isOtherVersion = entry.forbear !== this.#o.version;
+        return;
+      case 'gap':
+        this.findings.limits.missingLines += entry.lines;
+        return;
+      case 'policy':
+        this.#rules.add(entry);
+        return;
+      case 'attempt':
+        this.#attempt(entry);
+        return;
+      case 'end':
+        this.#end(entry);
+        return;
+    }
+  }
+
+  /** Rules that are not the same in the configuration. */
+  changes(): readonly RuleChange[] {
+    return this.#rules.changes();
+  }
+
+  hosts(): readonly HostFindings[] {
+    for (const [host, pair] of this.#hosts) this.#keep(host, pair);
+    return [...this.#kept.values()];
+  }
+
+  #attempt(line: AttemptLine): void {
+    const { findings } = this;
+    const { limits } = findings;
+    findings.attempts += 1;
+    if (line.n === 1) findings.exchanges += 1;
+    const before = this.#rules.get(line.policy);
+    if (before === undefined) {
+      findings.count(limits.unknownRules, line.exchange);
+      return;
+    }
+    const pair = this.#pair(line.authority);
+    const policy = this.#policyFor(line, before);
+    if (this.#courses.get(line.exchange)?.ended) {
+      pair.before.record(line, before, line.verdict);
+      findings.count(limits.behind, line.exchange);
+      return;
+    }
+    if (line.basis === undefined) {
+      pair.before.record(line, before, line.verdict);
+      pair.other.record(line, policy, line.verdict);
+      findings.count(limits.parts, line.exchange);
+      return;
+    }
+    const lane = findings.lane(line.lane);
+    findings.compared += 1;
+    lane.attempts += 1;
+    const { basis } = line;
+    this.#compare({ line, basis, before, policy, pair, lane });
+  }
+
+  #compare(one: Case): void {
+    const { line, before, policy, pair, lane } = one;
+    const startedAt = line.at - line.ms;
+    const hold = pair.other.holds(startedAt);
+    if (hold !== undefined && pair.before.holds(startedAt) === undefined) {
+      pair.before.record(line, before, line.verdict);
+      this.findings.count(lane.held[hold], line.exchange);
+      this.#ends(line);
+      return;
+    }
+    const verdict = this.#judge(one);
+    pair.before.record(line, before, line.verdict);
+    pair.other.record(line, policy, verdict);
+    const action = decide(verdict, this.#progress(one), policy);
+    if (isCharged(line.action)) pair.before.withdraw(before, line.at);
+    if (isCharged(action)) pair.other.withdraw(policy, line.at);
+    this.#tell(one, verdict, action);
+  }
+
+  #judge(one: Case): Verdict {
+    const { line, basis, before, policy } = one;
+    const change = this.#rules.compare(line.policy, before, policy);
+    const markers = change.markers || this.#isOtherVersion ? 'maybe_others' : 'as_recorded';
+    const blockedAddresses = blockedNow(one) ?? basis.blockedAddresses;
+    const { tools } = this.#o;
+    const verdict = judgeAgain({ line, basis, policy, blockedAddresses, markers, tools });
+    const { limits } = this.findings;
+    if (change.bodyRules && isCut(line)) this.findings.count(limits.unseenBodies, line.exchange);
+    const isSame = !change.judging && blockedAddresses === basis.blockedAddresses;
+    if (isSame && !sameVerdict(line.verdict, verdict)) {
+      this.findings.count(limits.drift, line.exchange);
+    }
+    return verdict;
+  }
+
+  /** Where both worlds agree the record has the last word: it knows the dice, and what was before the log. */
+  #progress(one: Case): Progress {
+    const { line, basis, before, policy, pair } = one;
+    const { progress } = basis;
+    const was = pair.before.budgetLeft(before, line.at) > 0;
+    const is = pair.other.budgetLeft(policy, line.at) > 0;
+    const failures = pair.other.failuresInRow - pair.before.failuresInRow;
+    const samePause = pair.other.pausedUntil === pair.before.pausedUntil;
+    const course = this.#courses.get(line.exchange);
+    return progressAgain({
+      line,
+      basis,
+      before,
+      policy,
+      lane: {
+        budgetLeft: was === is ? progress.budgetLeft : is,
+        laneFailures: Math.max(0, progress.laneFailures + failures),
+        pausedUntil: samePause ? progress.pausedUntil : pair.other.pausedUntil,
+      },
+      lateMs: course?.lateMs ?? 0,
+      lastDelayMs: course?.lastDelayMs,
+    });
+  }
+
+  #tell({ line, lane }: Case, verdict: Verdict, action: Action): void {
+    const { findings } = this;
+    const then = line.action;
+    if (!sameVerdict(line.verdict, verdict)) {
+      findings.countIn(lane.verdicts, verdictChange(line.verdict, verdict), line.exchange);
+    }
+    if (then.kind === 'wait') lane.waits.recordedMs += then.delayMs;
+    if (action.kind === 'wait') lane.waits.whatIfMs += action.delayMs;
+    if (then.kind === 'rotate') lane.rotations.recorded += 1;
+    if (action.kind === 'rotate') lane.rotations.whatIf += 1;
+    if (isDenied(then)) lane.budget.recordedDenials += 1;
+    if (isDenied(action)) lane.budget.whatIfDenials += 1;
+    switch (compareActions(then, action)) {
+      case 'same':
+        return;
+      case 'other':
+        findings.countIn(lane.actions, `${deed(then)} -> ${deed(action)}`, line.exchange);
+        this.#ends(line);
+        return;
+      case 'other_length':
+        this.#otherLength(line, lane, { then, action });
+        return;
+    }
+  }
+
+  #otherLength(
+    line: AttemptLine,
+    lane: LaneFindings,
+    { then, action }: { readonly then: LoggedAction; readonly action: Action },
+  ): void {
+    if (then.kind !== 'wait' || action.kind !== 'wait') return;
+    const byMs = action.delayMs - then.delayMs;
+    this.findings.count(byMs > 0 ? lane.waits.longer : lane.waits.shorter, line.exchange);
+    if (this.#o.afterOtherWaits === 'end') {
+      this.#ends(line);
+      return;
+    }
+    const course = this.#courses.get(line.exchange);
+    if (course === undefined) this.findings.count(this.findings.different, line.exchange);
+    const lateMs = (course?.lateMs ?? 0) + byMs;
+    this.#courses.set(line.exchange, { ended: false, lateMs, lastDelayMs: action.delayMs });
+  }
+
+  #ends(line: AttemptLine): void {
+    const course = this.#courses.get(line.exchange);
+    if (course === undefined) this.findings.count(this.findings.different, line.exchange);
+    this.#courses.set(line.exchange, { ended: true, lateMs: 0, lastDelayMs: undefined });
+  }
+
+  #end({ exchange, lane, stop, at }: EndLine): void {
+    const course = this.#courses.get(exchange);
+    this.#courses.delete(exchange);
+    if (course?.ended || (stop !== 'breaker_open' && stop !== 'lane_paused')) return;
+    const pair = this.#hosts.get(lane.split('#', 1)[0] ?? lane);
+    if (pair?.before.holds(at) === undefined || pair.other.holds(at) !== undefined) return;
+    this.findings.count(this.findings.lane(lane).held.released, exchange);
+    if (course === undefined) this.findings.count(this.findings.different, exchange);
+  }
+
+  #pair(host: string): Pair {
+    const known = this.#hosts.get(host);
+    if (known) return known;
+    const made = { before: new HostWorld(host), other: new HostWorld(host) };
+    this.#hosts.set(host, made);
+    return made;
+  }
+
+  #policyFor({ request, authority }: AttemptLine, before: Policy): Policy {
+    const { host, path, method, client, profile, wished, redrive } = request;
+    const { policy } = policyFor(this.#o.config, {
+      host,
+      authority,
+      path,
+      method,
+      client,
+      profile,
+    });
+    // A redrive has a patience of its own.
+    return this.#rules.wished(policy, redrive ? { patienceMs: before.patienceMs } : (wished ?? {}));
+  }
+
+  #keep(host: string, { before, other }: Pair): void {
+    this.#kept.set(host, {
+      host,
+      trips: { recorded: before.trips, whatIf: other.trips },
+      pauses: { recorded: before.pauses, whatIf: other.pauses },
+      lowestBudget: {
+        recorded: before.lowestBudget ?? null,
+        whatIf: other.lowestBudget ?? null,
+      },
+    });
+  }
+}
+
+/** The addresses that met a 403 by then, where they would have been others; nothing else asks for them. */
+function blockedNow({ line, pair }: Case): readonly string[] | undefined {
+  if (line.reply.kind === 'failure' || line.reply.status !== 403) return undefined;
+  const { path } = line.request;
+  const is = pair.other.blockedAddresses(path, line.at);
+  return pair.before.blockedAddresses(path, line.at).length === is.length ? undefined : is;
+}
+
+const isCharged = (action: Action | LoggedAction): boolean => 'charged' in action && action.charged;
+
+const isDenied = (action: Action | LoggedAction): boolean =>
+  action.kind === 'fail' && action.stop === 'retry_budget_spent';
+
+const isCut = ({ reply }: AttemptLine): boolean =>
+  reply.kind === 'response' && reply.body.kind === 'seen' && reply.body.chars !== undefined;
+
+const sameVerdict = (a: Verdict, b: Verdict): boolean =>
+  a.reason === b.reason && a.fault === b.fault && waitOf(a) === waitOf(b);
+
+const waitOf = (verdict: Verdict): number | undefined =>
+  'waitMs' in verdict ? verdict.waitMs : undefined;
+
+const word = ({ fault, reason }: Verdict): string => `${fault}/${reason}`;
+
+function verdictChange(then: Verdict, now: Verdict): string {
+  const [was, is] = [word(then), word(now)];
+  return was === is ? `${was} -> ${is}, another wait` : `${was} -> ${is}`;
+}
+
+const deed = (action: Action | LoggedAction): string =>
+  action.kind === 'fail' ? `fail: ${action.stop}` : action.kind;
