@@ -1,6 +1,7 @@
 import type { Action, Progress } from '../core/action.ts';
 import { classify, type Judge } from '../core/classify.ts';
 import { type Found, findMarker, namedMarker } from '../core/find-marker.ts';
+import { newLedger } from '../core/ledger.ts';
 import type { Policy } from '../core/policy.ts';
 import type { ResponseReply, Verdict } from '../core/verdict.ts';
 import type {
@@ -91,9 +92,8 @@ export function progressAgain(o: {
     ...progress,
     ...o.lane,
     ledger: {
+      ...newLedger,
       ...ledger,
-      // JSON leaves out what is undefined.
-      stayOn: ledger.stayOn,
       lastDelayMs: o.lastDelayMs ?? ledger.lastDelayMs,
     },
     now: progress.now + o.lateMs,

@@ -183,14 +183,17 @@ class LineCutter {
   }
 
   #close(piece: Buffer): LineText[] {
-    const whole = this.#rest.length === 0 ? piece : Buffer.concat([...this.#rest, piece]);
-    const lines: LineText[] = whole.toString('utf8').split('\n');
+    const first = piece.indexOf(NEWLINE);
+    const head = first === -1 ? piece : piece.subarray(0, first);
     // Its beginning was let go: what is left of it is no line.
-    if (this.#isTooLong) lines[0] = undefined;
+    const line = this.#isTooLong
+      ? undefined
+      : Buffer.concat([...this.#rest, head]).toString('utf8');
     this.#rest = [];
     this.#restBytes = 0;
     this.#isTooLong = false;
-    return lines;
+    if (first === -1) return [line];
+    return [line, ...piece.toString('utf8', first + 1).split('\n')];
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Action, Progress, Stop } from '../core/action.ts';
+import type { Action, Ledger, Progress, Stop } from '../core/action.ts';
 import type { Sighting } from '../core/diagnose.ts';
 import { findMarker } from '../core/find-marker.ts';
 import type { Policy } from '../core/policy.ts';
@@ -94,13 +94,18 @@ export type LoggedAction =
   | { readonly kind: 'rotate'; readonly charged: boolean };
 
 export interface LoggedBasis {
-  readonly progress: Progress;
+  readonly progress: LoggedProgress;
   readonly retriesLeft: number;
   readonly nowWall: number;
   readonly blockedAddresses: readonly string[];
   readonly expectText?: string;
   readonly suspicion?: Suspicion;
   readonly seen?: Sighting;
+}
+
+/** Where the exchange stood; of its books only what is not empty. */
+export interface LoggedProgress extends Omit<Progress, 'ledger'> {
+  readonly ledger: Partial<Ledger>;
 }
 
 /** An exchange has ended. */
@@ -213,12 +218,20 @@ function requestOf({ exchange }: Of<'attempt_finished'>): LoggedRequest {
 function basisOf({ judge, progress, retriesLeft }: Basis): LoggedBasis {
   const { nowWall, blockedAddresses, expectText, suspicion, seen } = judge;
   return {
-    ...{ progress, retriesLeft, nowWall, blockedAddresses },
+    progress: { ...progress, ledger: filledIn(progress.ledger) },
+    ...{ retriesLeft, nowWall, blockedAddresses },
     ...(expectText === undefined ? {} : { expectText: expectText.slice(0, LONGEST_VALUE) }),
     ...(suspicion === undefined ? {} : { suspicion }),
     ...(seen === undefined ? {} : { seen }),
   };
 }
+
+const filledIn = (ledger: Ledger): Partial<Ledger> =>
+  Object.fromEntries(
+    Object.entries(ledger).filter(
+      ([, value]) => value !== 0 && !(Array.isArray(value) && value.length === 0),
+    ),
+  );
 
 /** A field's value is cut there: what is judged stands well before. */
 const LONGEST_VALUE = 1_024;
