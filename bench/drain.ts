@@ -11,6 +11,7 @@ say(`\n\n| ${report.stops} stops under load | requests |\n|---|---|\n`);
 say(`| answered | ${report.answered} |\n`);
 say(`| answered that it stops (503, Retry-After) | ${report.turnedAway} |\n`);
 say(`| came when nobody listened any more | ${report.tooLate} |\n`);
+say(`| reset by the system, which had let them in as the door was shut | ${report.atTheDoor} |\n`);
 say(`| without an answer, or a stop that did not end with 0 | ${report.bad.length} |\n`);
 say(`\nlongest stop: ${report.longestStopMs} ms\n`);
 for (const line of report.bad) say(`${line}\n`);

@@ -158,11 +158,10 @@ interface State {
 /** Nobody new, no new attempt; what runs has its time, and then its answer all the same. */
 async function drainParts(parts: Parts, drainMs: number): Promise<void> {
   const { deadLetters, drain, lanes, listener, running, saving } = parts;
-  const shut = listener.stopAccepting();
+  drain.hold();
+  await listener.stopAccepting();
   drain.begin();
   lanes.close();
-  // Before that somebody may still come, however quiet it is.
-  await shut;
   await deadLetters.stop();
   const deadline = systemClock.now() + drainMs;
   do {

@@ -14,6 +14,7 @@ const RETRY_AFTER_MS = 1_000;
 /** The end of the exchanges when the proxy stops: none of them goes without an answer. */
 export class Drain {
   readonly #begun = new AbortController();
+  #held: PromiseWithResolvers<void> | undefined;
   readonly #live = new Map<Exchange, Live>();
 
   constructor(subscribe: (subscriber: Emit) => unknown) {
@@ -25,8 +26,17 @@ export class Drain {
     return this.#begun.signal;
   }
 
+  /**
+   * Who comes from now on is kept until it begins: whoever was told at once to come back would be there again while the
+   * door is being shut, and it might never be.
+   */
+  hold(): void {
+    this.#held ??= Promise.withResolvers();
+  }
+
   begin(): void {
     this.#begun.abort();
+    this.#held?.resolve();
   }
 
   /** The time is over: who has no answer yet gets one now, whatever becomes of the attempt. */
@@ -45,9 +55,11 @@ export class Drain {
       const { promise, resolve, reject } = Promise.withResolvers<Answer | Delivery>();
       this.#live.set(exchange, { ended: 0, cutOff: resolve });
       const over = () => this.#live.delete(exchange);
-      run(exchange, ...rest)
-        .then(resolve, reject)
-        .then(over);
+      const answer =
+        this.#held === undefined
+          ? run(exchange, ...rest)
+          : this.#held.promise.then(() => run(exchange, ...rest));
+      answer.then(resolve, reject).then(over);
       return promise;
     };
   }

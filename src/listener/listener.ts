@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import type { Clock } from '../clock.ts';
 import type { LimitsConfig } from '../config/config.ts';
 import { Distrust } from './distrust.ts';
 import { H2Sessions } from './h2-session.ts';
@@ -31,9 +32,11 @@ export interface Listener {
 /** Deadlines of heads are looked after this often, and a few times within each. */
 const CHECK_MS = 5_000;
 const CHECKS = 4;
-/** Turns of the event loop without a new connection, and turns in all, before the door is shut. */
+/** Turns of the event loop without a new connection before the door is shut; longer ones do not count. */
 const QUIET_TURNS = 3;
-const MOST_TURNS = 2_000;
+const SHORT_TURN_MS = 0.5;
+/** However busy it is, the door is shut after this long. */
+const TAKE_IN_MS = 1_000;
 const TCP_KEEP_ALIVE_MS = 60_000;
 
 /** Makes the one HTTP server through which all comes in: plain requests, CONNECT, and what is inside opened tunnels. */
@@ -141,19 +144,22 @@ function rejectConnection(socket: Socket, refusal: Refusal, deps: ListenerDeps):
 
 /**
  * Settles when nobody waits for being accepted any more: whom the system has let in already would be reset by the
- * closing, with a request that may be on its way. One is accepted in each turn of the event loop.
+ * closing, with a request that may be on its way. One is accepted in each turn of the event loop, at its beginning, so
+ * that no more than a short turn lies between the last look and the closing.
  */
-function takeIn(server: Server): Promise<void> {
+function takeIn(server: Server, clock: Pick<Clock, 'now'>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  let turns = MOST_TURNS;
+  let turnAt = clock.now();
+  const until = turnAt + TAKE_IN_MS;
   let quiet = 0;
   const onConnection = () => {
     quiet = 0;
   };
   const next = () => {
-    turns -= 1;
-    quiet += 1;
-    if (quiet <= QUIET_TURNS && turns > 0) return void setImmediate(next);
+    const now = clock.now();
+    quiet = now - turnAt < SHORT_TURN_MS ? quiet + 1 : 0;
+    turnAt = now;
+    if (quiet <= QUIET_TURNS && now < until) return void setImmediate(next);
     server.off('connection', onConnection);
     resolve();
   };
@@ -176,7 +182,7 @@ function handleOf(
   };
   const stopAccepting = async () => {
     beginDraining();
-    await takeIn(server);
+    await takeIn(server, deps.clock);
     // Not the HTTP server's own close: it cuts idle connections, and a request may be on its way on one of them.
     if (server.listening) NetServer.prototype.close.call(server);
   };

@@ -125,6 +125,7 @@ test('B92 each attempt passes the pace of the host, whichever address it goes ov
     `policy: { ${QUICK}, max_attempts: 9, max_addresses: 4, pace: { delay: 150ms } }`,
     ...listOf(ups),
   ]);
+  const sinceAt = performance.now();
   const two = ['a', 'b'].map((name) =>
     fetchOver(wire, `http://o.test/${name}/`, { fields: [login(name)] }),
   );
@@ -133,10 +134,11 @@ test('B92 each attempt passes the pace of the host, whichever address it goes ov
     [403, 403],
   );
   assert.ok(origin.hits.length >= 4, `${origin.hits.length}`);
-  const gaps = origin.hits.slice(1).map(({ at }, i) => at - (origin.hits[i]?.at ?? 0));
+  // Arrivals may be seen late, and so near one another; none can be too early.
+  const times = origin.hits.map(({ at }) => at - sinceAt);
   assert.ok(
-    gaps.every((gap) => gap > 130),
-    String(gaps),
+    times.every((time, i) => time > i * 150 - 20),
+    String(times),
   );
   const firstOfB = origin.hits.findIndex(({ head }) => head.includes('/b/'));
   assert.ok(firstOfB <= 2, 'the first try of one client is not starved by the retries of another');

@@ -53,7 +53,7 @@ test('as the first process of a container it stops on SIGTERM too', {
   skip: maySplit ? false : 'unshare is not allowed here',
 }, async (t) => {
   const { home, config } = homeFor(t);
-  const forbear = await startTrial(home, config, AS_FIRST);
+  const forbear = await startTrial(home, config, { run: AS_FIRST });
   const listed = spawnSync('ps', ['-o', 'pid=', '--ppid', String(forbear.child.pid)]);
   const first = Number(String(listed.stdout).trim());
   assert.ok(first > 1);
