@@ -26,6 +26,8 @@ export interface BrowserPage {
 export interface Browser {
   newContext(o: { viewport: { width: number; height: number } }): Promise<{
     newPage(): Promise<BrowserPage>;
+    /** Answers from an HTTP archive instead of the network. */
+    routeFromHAR(file: string, o: { notFound: 'abort' }): Promise<void>;
     close(): Promise<void>;
   }>;
   close(): Promise<void>;
