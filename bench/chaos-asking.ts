@@ -13,6 +13,9 @@ export interface Asking {
   readonly kind:
     | 'plain'
     | 'secure'
+    /** HTTP/2 on both sides, and on the client's alone. */
+    | 'h2'
+    | 'h2_to_h1'
     | 'blind_tls'
     | 'blind_raw'
     | 'server_first'
@@ -20,7 +23,7 @@ export interface Asking {
     | 'secure_switch';
   readonly way: 'direct' | 'http' | 'socks';
   readonly host: number;
-  /** In turn, on one connection. */
+  /** On one connection, in turn; over HTTP/2 all at once. */
   readonly requests: readonly Asked[];
   /** Whether the last of them says that the connection ends. */
   readonly closes: boolean;
@@ -30,8 +33,12 @@ export interface Asking {
 
 const KINDS: readonly Asking['kind'][] = [
   ...(['plain', 'plain', 'plain', 'plain', 'secure', 'secure', 'secure', 'secure'] as const),
+  ...(['h2', 'h2', 'h2', 'h2', 'h2_to_h1', 'h2_to_h1'] as const),
   ...(['blind_tls', 'blind_raw', 'server_first', 'switch', 'secure_switch'] as const),
 ];
+const MOST_REQUESTS: Partial<Record<Asking['kind'], number>> = {
+  ...{ plain: 3, secure: 3, blind_tls: 3, h2: 6, h2_to_h1: 6 },
+};
 const WAYS = ['direct', 'http', 'socks'] as const;
 const METHODS = ['GET', 'GET', 'GET', 'GET', 'GET', 'HEAD', 'PUT', 'POST'] as const;
 const TYPES = ['html', 'file', 'tagged'] as const;
@@ -44,8 +51,8 @@ const LARGEST_CODED_BYTES = 60_000;
 export function askingOf(seed: string, n: number, host: number): Asking {
   const roll = (what: string) => chance(seed, 'asking', n, what);
   const kind = pick(KINDS, roll('kind'));
-  const isHttp = kind === 'plain' || kind === 'secure' || kind === 'blind_tls';
-  const count = isHttp ? 1 + Math.floor(roll('count') * 3) : 1;
+  const most = MOST_REQUESTS[kind] ?? 1;
+  const count = 1 + Math.floor(roll('count') * most);
   const isCalm = kind === 'blind_tls';
   return {
     n,

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { root } from '../test/support/certificates.ts';
 import type { Asked, Asking } from './chaos-asking.ts';
+import { converseH2 } from './chaos-h2-client.ts';
 import { judged, type Outcome, violation } from './chaos-judge.ts';
 import { type Leg, LONGEST_STALL_MS, type Toxic } from './chaos-legs.ts';
 import { GREETING } from './chaos-origin.ts';
@@ -88,6 +89,9 @@ class Client {
         return this.#http(this.#ear(this.#raw));
       case 'secure':
         return this.#http(await this.#secured(this.#world.caPem));
+      case 'h2':
+      case 'h2_to_h1':
+        return this.#h2();
       case 'blind_tls':
         return this.#http(await this.#secured(root));
       case 'blind_raw':
@@ -117,7 +121,7 @@ class Client {
   /** Beyond the first byte the far legs' own stalls count too: nobody times them out in a tunnel. */
   get #limitMs(): number {
     const { kind } = this.#asking;
-    const isJudged = kind === 'plain' || kind === 'secure';
+    const isJudged = kind === 'plain' || kind === 'secure' || kind.startsWith('h2');
     return this.#world.limitMs + (isJudged ? 0 : 2 * LONGEST_STALL_MS);
   }
 
@@ -171,6 +175,24 @@ class Client {
     });
     await this.#wait(secured, 'handshake', () => isOpen || undefined);
     return secured;
+  }
+
+  async #h2(): Promise<void> {
+    await this.#tunnel();
+    this.#raw.removeAllListeners('data');
+    const inner = connectTls({
+      ...{ socket: this.#raw, ca: this.#world.caPem, servername: this.#nameFor() },
+      ALPNProtocols: ['h2'],
+    });
+    inner.on('error', () => {});
+    const outcomes = await converseH2(inner, this.#asking.requests, {
+      authority: this.#world.authorityFor(this.#asking),
+      limitMs: this.#limitMs,
+      heldMs: () => this.#passage()?.held(performance.now()) ?? 0,
+      isCalm: () => this.#isNearCalm,
+      hasLeft: () => this.#left,
+    });
+    for (const outcome of outcomes) this.note(outcome);
   }
 
   /** The site's own certificate is for a name; ours is for whatever is asked. */

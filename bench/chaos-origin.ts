@@ -5,16 +5,11 @@ import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer as createPlainServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
 import { good } from '../test/support/certificates.ts';
 import { chance } from '../test/support/chance.ts';
-import { bytesOf, digest, MEANT, type Page, pageAt } from './chaos-pages.ts';
-
-export interface OriginOptions {
-  readonly seed: string;
-  /** Told of what must never reach a site. */
-  readonly onWrong: (what: string, id: string) => void;
-}
+import { Answer, HINT, type Memory, nth, type OriginOptions } from './chaos-answer.ts';
+import { createH2Origin } from './chaos-h2-origin.ts';
+import { bytesOf, digest } from './chaos-pages.ts';
 
 /** The ports of a site that misbehaves by the seed, on 127.0.0.1. */
 export interface Origin {
@@ -24,6 +19,8 @@ export interface Origin {
   readonly raw: number;
   /** The same, but the server says the first word. */
   readonly first: number;
+  /** Speaks HTTP/2 and nothing else. */
+  readonly h2: number;
   close(): void;
 }
 
@@ -32,7 +29,7 @@ export async function startOrigin(o: OriginOptions): Promise<Origin> {
   const tries = new Map<string, number>();
   const posts = new Map<string, 'sent' | 'refused'>();
   const serve = (req: IncomingMessage, res: ServerResponse) => {
-    void new Answer(req, res, { ...o, tries, posts }).give();
+    void new H1Answer(req, res, { ...o, tries, posts }).give();
   };
   const servers = [createServer(serve), createSecureServer(good, serve)];
   for (const server of servers) {
@@ -44,15 +41,15 @@ export async function startOrigin(o: OriginOptions): Promise<Origin> {
   }
   const raw = createPlainServer((socket) => speak(socket, ''));
   const first = createPlainServer((socket) => speak(socket, GREETING));
-  const all = [...servers, raw, first] as Server[];
+  const all = [...servers, raw, first, createH2Origin({ ...o, tries, posts })] as Server[];
   for (const server of all) server.listen(0, '127.0.0.1');
   await Promise.all(all.map((server) => once(server, 'listening')));
   const ports = all.map((server) => (server.address() as AddressInfo).port);
-  const [plain = 0, secure = 0, rawPort = 0, firstPort = 0] = ports;
+  const [plain = 0, secure = 0, rawPort = 0, firstPort = 0, h2 = 0] = ports;
   const close = () => {
     for (const server of all) server.close();
   };
-  return { plain, secure, raw: rawPort, first: firstPort, close };
+  return { plain, secure, raw: rawPort, first: firstPort, h2, close };
 }
 
 /** What the server says that speaks first. */
@@ -93,139 +90,45 @@ function switchOver(req: IncomingMessage, socket: Duplex, memory: Memory): void 
   socket.pipe(socket);
 }
 
-type Memory = OriginOptions & {
-  readonly tries: Map<string, number>;
-  readonly posts: Map<string, 'sent' | 'refused'>;
-};
-
-/** Which request for it this is, from 1 on. */
-function nth(tries: Map<string, number>, id: string): number {
-  const n = (tries.get(id) ?? 0) + 1;
-  tries.set(id, n);
-  if (tries.size > REMEMBERED) tries.delete([...tries.keys()][0] ?? '');
-  return n;
-}
-
-const REMEMBERED = 5000;
-
-/** One reply of the site: a page, or a fault. */
-class Answer {
-  readonly #req: IncomingMessage;
+class H1Answer extends Answer {
   readonly #res: ServerResponse;
-  readonly #memory: Memory;
-  readonly #page: Page;
-  readonly #roll: (what: string) => number;
+  readonly #socket: Socket;
 
   constructor(req: IncomingMessage, res: ServerResponse, memory: Memory) {
-    this.#req = req;
+    super(req, memory);
     this.#res = res;
-    this.#memory = memory;
-    this.#page = pageAt(req.url ?? '');
-    const { id } = this.#page;
-    const n = nth(memory.tries, id);
-    this.#roll = (what) => chance(memory.seed, id, n, what);
+    this.#socket = req.socket;
   }
 
-  async give(): Promise<void> {
-    this.#req.on('error', () => {});
-    this.#countPost();
-    if (!(await this.#took())) return;
-    const fault = this.#page.isCalm ? 1 : this.#roll('fault');
-    if (fault < 0.02) return reset(this.#req.socket);
-    if (fault < 0.05) return this.#status(503, 'busy');
-    if (fault < 0.06) return this.#status(503, 'busy', { 'Retry-After': '1' });
-    if (fault < 0.065) return this.#status(429, 'slow down', { 'Retry-After': '1' });
-    if (fault < 0.075) return this.#status(500, 'broken');
-    if (fault < 0.08) return this.#status(404, 'not here');
-    if (fault < 0.09) return; // Silent until it is hung up on.
-    if (fault < 0.11) await pause(400 * this.#roll('wait'));
-    if (fault < 0.26) return this.#spoilt();
-    this.#good();
-  }
-
-  /** A POST that may have been executed must not come again. */
-  #countPost(): void {
-    if (this.#req.method !== 'POST') return;
-    const { posts, onWrong } = this.#memory;
-    const { id } = this.#page;
-    if (posts.get(id) === 'sent') onWrong('a POST came twice', id);
-    posts.set(id, 'sent');
-    if (posts.size > REMEMBERED) posts.delete([...posts.keys()][0] ?? '');
-  }
-
-  /** Reads the upload; one that ends well is whole, or somebody cut it. */
-  async #took(): Promise<boolean> {
-    const { id, upload } = this.#page;
-    const chunks: Buffer[] = [];
-    try {
-      for await (const chunk of this.#req) chunks.push(chunk as Buffer);
-    } catch {
-      return false;
-    }
-    const got = Buffer.concat(chunks);
-    if (upload > 0 && !got.equals(bytesOf(`up${id}`, upload))) {
-      this.#memory.onWrong(`an upload of ${upload} bytes arrived as ${got.length}`, id);
-    }
-    return true;
-  }
-
-  #status(status: number, body: string, fields: Record<string, string> = {}): void {
-    if (fields['Retry-After'] !== undefined && this.#req.method === 'POST') {
-      this.#memory.posts.set(this.#page.id, 'refused');
-    }
-    const meant = digest(Buffer.from(body));
-    this.#res.writeHead(status, { [MEANT]: meant, 'Content-Length': body.length, ...fields });
-    this.#res.end(body);
-  }
-
-  #whole(): { fields: Record<string, string>; body: Buffer } {
-    const { id, size, framing, type } = this.#page;
-    const plain = bytesOf(id, size);
-    const body = framing.startsWith('gzip') ? gzipSync(plain) : plain;
-    const fields: Record<string, string> = {
-      [MEANT]: digest(body),
-      'Content-Type': type === 'html' ? 'text/html' : 'application/octet-stream',
-    };
-    if (framing.startsWith('gzip')) fields['Content-Encoding'] = 'gzip';
-    if (framing === 'length' || framing === 'gzip') fields['Content-Length'] = String(body.length);
-    if (type === 'tagged') fields.ETag = `"${id}"`;
-    return { fields, body };
-  }
-
-  #good(): void {
-    const { fields, body } = this.#whole();
-    const { headers, method } = this.#req;
-    const from = Number(/^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1]);
-    if (headers['if-range'] === fields.ETag && from < body.length && fields.ETag !== undefined) {
-      const rest = body.subarray(from);
-      const range = `bytes ${from}-${body.length - 1}/${body.length}`;
-      const told = { ...fields, 'Content-Range': range, 'Content-Length': String(rest.length) };
-      this.#res.writeHead(206, told).end(rest);
-      return;
-    }
-    if (this.#page.framing === 'gzip_close') {
+  protected override send(status: number, fields: Record<string, string>, body: Buffer): void {
+    if (this.page.framing === 'gzip_close' && status === 200) {
       this.#res.useChunkedEncodingByDefault = false;
       this.#res.shouldKeepAlive = false;
     }
-    if (this.#roll('hint') < 0.03 && method !== 'HEAD') {
-      this.#res.writeEarlyHints({ link: '</style.css>; rel=preload' });
-    }
-    this.#res.writeHead(200, fields).end(method === 'HEAD' ? '' : body);
+    this.#res.writeHead(status, fields).end(body);
   }
 
-  /** A reply that is not what its head says, or not all of it. */
-  async #spoilt(): Promise<void> {
-    const { fields, body } = this.#whole();
-    const { socket, method } = this.#req;
+  protected override hint(): void {
+    this.#res.writeEarlyHints({ link: HINT });
+  }
+
+  protected override reset(): void {
+    reset(this.#socket);
+  }
+
+  protected override async spoilt(): Promise<void> {
+    const { fields, body } = this.whole();
+    const { method } = this;
+    const socket = this.#socket;
     const kinds = ['cut', 'cut', 'long', 'chunk', 'size', 'extra', 'drip', 'stall', 'head', 'both'];
-    const kind = kinds[Math.floor(this.#roll('spoilt') * kinds.length)] ?? '';
-    const at = Math.floor(this.#roll('at') * body.length);
+    const kind = kinds[Math.floor(this.roll('spoilt') * kinds.length)] ?? '';
+    const at = Math.floor(this.roll('at') * body.length);
     const part = body.subarray(0, at);
     if (method === 'HEAD' || body.length === 0) return void socket.destroy();
     const length = { ...fields, 'Content-Length': String(body.length) };
     const chunked: Record<string, string> = { ...fields, 'Transfer-Encoding': 'chunked' };
     delete chunked['Content-Length'];
-    const hang = () => (this.#roll('end') < 0.5 ? socket.destroySoon() : reset(socket));
+    const hang = () => (this.roll('end') < 0.5 ? socket.destroySoon() : reset(socket));
     switch (kind) {
       case 'cut':
         socket.write(head(length));

@@ -70,8 +70,9 @@ export function hostOf({ kind, host }: Asking): string {
   return `127.${kind === 'blind_tls' ? 4 : 2}.0.${host + 1}`;
 }
 
-function portOf({ kind }: Asking): 'plain' | 'secure' | 'raw' | 'first' {
+function portOf({ kind }: Asking): 'plain' | 'secure' | 'raw' | 'first' | 'h2' {
   if (kind === 'plain' || kind === 'switch') return 'plain';
+  if (kind === 'h2') return 'h2';
   if (kind === 'blind_raw') return 'raw';
   return kind === 'server_first' ? 'first' : 'secure';
 }
@@ -79,7 +80,7 @@ function portOf({ kind }: Asking): 'plain' | 'secure' | 'raw' | 'first' {
 async function openSites(far: Leg, origin: Origin): Promise<Map<string, number>> {
   const ports = new Map<string, number>();
   for (let at = 1; at <= HOSTS; at++) {
-    for (const kind of ['plain', 'secure', 'raw', 'first'] as const) {
+    for (const kind of ['plain', 'secure', 'raw', 'first', 'h2'] as const) {
       const to = { host: '127.0.0.1', port: origin[kind] };
       ports.set(`127.2.0.${at} ${kind}`, await far.open(`127.2.0.${at}`, to));
     }

@@ -95,7 +95,7 @@ function checkService(): void {
 }
 
 function count({ kind }: Asking, outcome: Outcome): void {
-  if (kind === 'plain' || kind === 'secure') {
+  if (kind === 'plain' || kind === 'secure' || kind.startsWith('h2')) {
     round.given += 1;
     if (outcome.kind === 'own_status') round.givenUp += 1;
   }
