@@ -1,3 +1,4 @@
+import { iso } from '../telemetry/event-view.ts';
 import type { Recent } from '../telemetry/recent.ts';
 import { type Endpoint, json, missing } from './endpoint.ts';
 import { PAGE_QUERY, paged } from './paging.ts';
@@ -28,9 +29,9 @@ export function exchangeEndpoints(recent: Recent): readonly Endpoint[] {
           .filter(({ client }) => query.client === undefined || client === query.client);
         return paged(chosen, {
           query,
-          keyOf: ({ started_at, id }) => `${started_at} ${id}`,
+          keyOf: ({ startedAt, id }) => `${iso(startedAt)} ${id}`,
           order: 'descending',
-          view: (trail) => trail,
+          view: (trail) => trail.view(),
         });
       },
     },

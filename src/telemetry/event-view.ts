@@ -2,6 +2,7 @@ import { explain, explainStop, sight } from '../core/explain.ts';
 import type { Evidence } from '../core/verdict.ts';
 import type { Delivery, Exchange, Route, Stage } from '../exchange/ports.ts';
 import type { ProxyEvent } from './events.ts';
+import { laneOf } from './lane-labels.ts';
 import { cleanText } from './log-text.ts';
 
 /** An event as it is shown to the outside: plain JSON without credentials, bodies and query strings. Times are ISO 8601. */
@@ -77,7 +78,11 @@ function facts(event: ProxyEvent): Record<string, unknown> {
     case 'exchange_started':
       return requestView(event.exchange);
     case 'attempt_finished':
-      return { exchange: event.exchange.id, lane: event.lane, ...attemptView(event) };
+      return {
+        exchange: event.exchange.id,
+        lane: event.lane,
+        ...attemptView(attemptFacts(event)),
+      };
     case 'attempt_closed':
       return closedView(event);
     case 'suspicious_reply':
@@ -138,21 +143,33 @@ export function requestView(exchange: Exchange) {
   };
 }
 
+/** What is shown of an attempt, before it is put into words; nothing of its reply is held on to. */
+export function attemptFacts(event: Of<'attempt_finished'>) {
+  const { n, at, route, reply, verdict, action, basis, durationMs } = event;
+  return {
+    ...{ n, at, route, verdict, action, durationMs },
+    status: reply.kind === 'response' ? reply.status : null,
+    retriesLeft: basis?.retriesLeft ?? null,
+    sentBytes: event.sentBytes,
+    receivedBytes: event.receivedBytes,
+  };
+}
+
 /** What an attempt brought. */
-export function attemptView(event: Of<'attempt_finished'>): AttemptView {
-  const { reply, verdict, action, route } = event;
+export function attemptView(event: ReturnType<typeof attemptFacts>): AttemptView {
+  const { verdict, action, route } = event;
   return {
     n: event.n,
     at: iso(event.at),
     route: route.label,
     upstream: route.upstream,
-    status: reply.kind === 'response' ? reply.status : null,
+    status: event.status,
     verdict: `${verdict.fault}/${verdict.reason}`,
     evidence: evidenceView(verdict.evidence),
     action: action.kind,
     delay_ms: action.kind === 'wait' ? Math.round(action.delayMs) : null,
     charged: 'charged' in action && action.charged,
-    budget_left: event.basis?.retriesLeft ?? null,
+    budget_left: event.retriesLeft,
     explain: cleanText(explain(verdict, action)),
     duration_ms: Math.round(event.durationMs),
     sent_bytes: event.sentBytes,
@@ -207,10 +224,6 @@ const MAX_DATE_MS = 8.64e15;
 
 const verdictOf = ({ verdict }: Delivery): string | null =>
   verdict ? `${verdict.fault}/${verdict.reason}` : null;
-
-/** The host's main lane bears the host's name. */
-const laneOf = ({ target, lane }: Exchange): string =>
-  lane === undefined ? target.authority : `${target.authority}#${lane}`;
 
 /** Without the query, as in the log. */
 function urlOf({ target }: Exchange): string {

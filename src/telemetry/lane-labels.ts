@@ -1,4 +1,10 @@
+import type { Exchange } from '../exchange/ports.ts';
+
 const OTHER = 'other';
+
+/** The lane of an exchange; the host's main lane bears the host's name. */
+export const laneOf = ({ target, lane }: Exchange): string =>
+  lane === undefined ? target.authority : `${target.authority}#${lane}`;
 
 /** Which lanes have a label of their own: a crawler of a million hosts must not make a million series. */
 export class LaneLabels {

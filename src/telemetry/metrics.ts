@@ -1,7 +1,7 @@
 import { Counter, Histogram, Registry } from 'prom-client';
 import type { Exchange } from '../exchange/ports.ts';
 import type { ProxyEvent } from './events.ts';
-import { LaneLabels } from './lane-labels.ts';
+import { LaneLabels, laneOf } from './lane-labels.ts';
 import { outcomeOf } from './outcome.ts';
 import { RetryRatio } from './retry-ratio.ts';
 import { type StateSource, stateGauges } from './state-gauges.ts';
@@ -164,9 +164,6 @@ function countExchange(
   const ownMs = course.judgedAt - exchange.startedAt - course.attemptsMs - waitedMs;
   overheads.observe(Math.max(0, ownMs) / 1000);
 }
-
-const laneOf = ({ target, lane }: Exchange): string =>
-  lane === undefined ? target.authority : `${target.authority}#${lane}`;
 
 /** Series of lanes that are not remembered any more go away. */
 async function forget(lane: string, counters: Counters): Promise<void> {

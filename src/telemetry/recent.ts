@@ -1,6 +1,7 @@
 import type { Exchange } from '../exchange/ports.ts';
 import {
   type AttemptView,
+  attemptFacts,
   attemptView,
   type EventView,
   endView,
@@ -10,6 +11,7 @@ import {
   stageView,
 } from './event-view.ts';
 import type { ProxyEvent } from './events.ts';
+import { laneOf } from './lane-labels.ts';
 import { STAGES } from './log-lines.ts';
 
 /** What happened to one exchange so far. */
@@ -40,14 +42,21 @@ interface TrailHead {
 
 type StageView = ReturnType<typeof stageView> & { readonly explain: string };
 
+/** A trail, before it is put into words. */
+export interface KnownTrail extends Pick<TrailView, 'id' | 'lane' | 'client' | 'state'> {
+  /** Epoch ms. */
+  readonly startedAt: number;
+  view(): TrailView;
+}
+
 /** The exchanges that run, those that ended lately, and a feed of all events in the form in which they are shown. */
 export interface Recent {
   /** undefined: unknown, or forgotten. */
   trail(id: string): TrailView | undefined;
-  /** Those under way, the longest first. */
-  open(): Iterable<TrailView>;
-  /** Those that ended, the newest first. */
-  finished(): readonly TrailView[];
+  /** Those under way. */
+  open(): Iterable<KnownTrail>;
+  /** Those that ended. */
+  finished(): Iterable<KnownTrail>;
   /** Until the returned function is called. */
   onEvent(listener: (view: EventView) => void): () => void;
 }
@@ -71,8 +80,20 @@ const WAITING: ReadonlySet<Exchange['stage']['kind']> = new Set([
 
 interface Open {
   readonly exchange: Exchange;
-  readonly attempts: AttemptView[];
+  readonly attempts: KeptAttempt[];
   attempted: number;
+}
+
+/** Hardly any of them is ever looked at: what can be put into words later is. */
+interface KeptAttempt {
+  view(): AttemptView;
+  /** Of the texts in it that others choose the length of. */
+  readonly chars: number;
+}
+
+interface KeptTrail extends KnownTrail {
+  readonly attempts: readonly KeptAttempt[];
+  readonly chars: number;
 }
 
 /** Makes the memory, with the subscriber that fills it. */
@@ -90,7 +111,7 @@ export function createRecent(): Recent & { record(event: ProxyEvent): void } {
       open.set(exchange.id, { exchange, attempts: [], attempted: 0 });
     }
     if (!running) return;
-    if (event.type === 'attempt_finished') addAttempt(running, attemptView(event));
+    if (event.type === 'attempt_finished') addAttempt(running, keptAttempt(event));
     if (event.type !== 'exchange_finished') return;
     open.delete(exchange.id);
     const isTroubled = running.attempted > 1 || event.delivery.stop !== undefined;
@@ -106,13 +127,15 @@ export function createRecent(): Recent & { record(event: ProxyEvent): void } {
     },
     trail(id) {
       const running = open.get(id);
-      return running ? underWay(running) : (troubled.get(id) ?? smooth.get(id));
+      return running ? underWay(running) : (troubled.get(id) ?? smooth.get(id))?.view();
     },
     *open() {
-      for (const running of open.values()) yield underWay(running);
+      for (const running of open.values()) yield known(running);
     },
-    finished: () =>
-      [...troubled.all(), ...smooth.all()].sort((a, b) => (a.started_at < b.started_at ? 1 : -1)),
+    *finished() {
+      yield* troubled.all();
+      yield* smooth.all();
+    },
     onEvent(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -120,38 +143,70 @@ export function createRecent(): Recent & { record(event: ProxyEvent): void } {
   };
 }
 
-function addAttempt(running: Open, attempt: AttemptView): void {
+function addAttempt(running: Open, attempt: KeptAttempt): void {
   running.attempted += 1;
   running.attempts.push(attempt);
   if (running.attempts.length > MOST_ATTEMPTS) running.attempts.shift();
 }
 
+const stateOf = ({ stage }: Exchange) => (WAITING.has(stage.kind) ? 'waiting' : 'running');
+
+function known(running: Open): KnownTrail {
+  const { exchange } = running;
+  return {
+    ...{ id: exchange.id, startedAt: exchange.startedAt, state: stateOf(exchange) },
+    ...{ lane: laneOf(exchange), client: exchange.client.name },
+    view: () => underWay(running),
+  };
+}
+
 function underWay({ exchange, attempts, attempted }: Open): TrailView {
   const { stage } = exchange;
   return {
-    ...head(exchange),
-    state: WAITING.has(stage.kind) ? 'waiting' : 'running',
+    ...headOf(requestView(exchange), exchange),
+    state: stateOf(exchange),
     stage: { ...stageView(stage), explain: STAGES[stage.kind] },
     attempted,
-    attempts: [...attempts],
+    attempts: attempts.map((attempt) => attempt.view()),
     end: null,
   };
 }
 
-function over({ exchange, attempts, attempted }: Open, end: ReturnType<typeof endView>): TrailView {
-  return { ...head(exchange), state: 'done', stage: null, attempted, attempts, end };
+function keptAttempt(event: Extract<ProxyEvent, { type: 'attempt_finished' }>): KeptAttempt {
+  const facts = attemptFacts(event);
+  // Other evidence quotes the reply, and would hold on to all of it.
+  if (facts.verdict.evidence.kind === 'status') return { chars: 0, view: () => attemptView(facts) };
+  const view = attemptView(facts);
+  return { chars: view.explain.length + sizeOf(view.evidence), view: () => view };
 }
 
-function head(exchange: Exchange): TrailHead {
-  const { exchange: id, ...rest } = requestView(exchange);
+function over({ exchange, attempts, attempted }: Open, end: ReturnType<typeof endView>): KeptTrail {
+  const request = requestView(exchange);
   const { startedAt, deadline } = exchange;
+  const own = request.url.length + request.client.length + (request.session?.length ?? 0);
+  return {
+    ...{ id: exchange.id, lane: request.lane, client: request.client },
+    ...{ state: 'done', startedAt, attempts },
+    chars: attempts.reduce((sum, { chars }) => sum + chars, own),
+    view: () => ({
+      ...headOf(request, { startedAt, deadline }),
+      ...{ state: 'done', stage: null, attempted, end },
+      attempts: attempts.map((attempt) => attempt.view()),
+    }),
+  };
+}
+
+function headOf(
+  { exchange: id, ...rest }: ReturnType<typeof requestView>,
+  { startedAt, deadline }: Pick<Exchange, 'startedAt' | 'deadline'>,
+): TrailHead {
   return { id, ...rest, started_at: iso(startedAt), deadline: iso(deadline) };
 }
 
 /** The newest trails; the oldest go when there are too many, or too many attempts among them. */
 class Shelf {
   readonly #most: number;
-  readonly #trails = new Map<string, TrailView>();
+  readonly #trails = new Map<string, KeptTrail>();
   #attempts = 0;
   #chars = 0;
 
@@ -159,23 +214,23 @@ class Shelf {
     this.#most = most;
   }
 
-  add(trail: TrailView): void {
+  add(trail: KeptTrail): void {
     this.#trails.set(trail.id, trail);
     this.#attempts += trail.attempts.length;
-    this.#chars += charsOf(trail);
+    this.#chars += trail.chars;
     for (const [id, oldest] of this.#trails) {
       if (this.#fits()) return;
       this.#trails.delete(id);
       this.#attempts -= oldest.attempts.length;
-      this.#chars -= charsOf(oldest);
+      this.#chars -= oldest.chars;
     }
   }
 
-  get(id: string): TrailView | undefined {
+  get(id: string): KeptTrail | undefined {
     return this.#trails.get(id);
   }
 
-  all(): Iterable<TrailView> {
+  all(): Iterable<KeptTrail> {
     return this.#trails.values();
   }
 
@@ -186,14 +241,6 @@ class Shelf {
       this.#chars <= MOST_KEPT_CHARS
     );
   }
-}
-
-function charsOf({ url, session, client, attempts }: TrailView): number {
-  const own = url.length + client.length + (session?.length ?? 0);
-  return attempts.reduce(
-    (sum, { explain, evidence }) => sum + explain.length + sizeOf(evidence),
-    own,
-  );
 }
 
 const sizeOf = (facts: Readonly<Record<string, unknown>>): number =>

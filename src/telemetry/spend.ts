@@ -1,5 +1,6 @@
 import type { Cause } from '../exchange/account.ts';
 import type { ProxyEvent } from './events.ts';
+import { laneOf } from './lane-labels.ts';
 import { outcomeOf } from './outcome.ts';
 
 /** Bytes on the wire and what they cost, of one upstream or one lane. */
@@ -73,11 +74,8 @@ export class Spend {
     const outcome = outcomeOf(event);
     const { route } = event.delivery;
     if (route === undefined || (outcome !== 'ok_first' && outcome !== 'ok_retried')) return;
-    const { target, lane } = event.exchange;
-    const laneId = lane === undefined ? target.authority : `${target.authority}#${lane}`;
-    for (const account of [accountIn(this.#upstreams, route.upstream), this.#lane(laneId)]) {
-      account.good += 1;
-    }
+    accountIn(this.#upstreams, route.upstream).good += 1;
+    this.#lane(laneOf(event.exchange)).good += 1;
   }
 
   #lane(lane: string): Account {
