@@ -94,7 +94,8 @@ class Stream {
       this.#pieces.push(piece);
     });
     this.#stream.on('end', () => {
-      this.#isWhole = true;
+      // With its connection a stream ends, too, as if all had come.
+      this.#isWhole = !session.destroyed;
     });
     if (page.upload > 0) this.#stream.end(bytesOf(`up${page.id}`, page.upload));
   }
@@ -106,7 +107,6 @@ class Stream {
       else this.#stream.once('close', () => resolve());
     });
     const tookMs = performance.now() - since;
-    // The end of what was heard comes as 'end', too, where it was cut.
     const isWhole = this.#isWhole && this.#stream.rstCode === 0 && this.#error === '';
     if (this.#heads > 1) return violation('two answers on one stream');
     if (this.#fields === undefined) {

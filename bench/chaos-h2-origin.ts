@@ -4,6 +4,7 @@ import {
   type Http2SecureServer,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -23,6 +24,9 @@ export function createH2Origin(memory: Memory): Http2SecureServer {
 const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } =
   constants;
 
+/** What each connection was asked, by stream. */
+const answering = new WeakMap<ServerHttp2Session, Map<number, H2Answer>>();
+
 class H2Answer extends Answer {
   readonly #response: Http2ServerResponse;
   readonly #stream: ServerHttp2Stream;
@@ -32,6 +36,9 @@ class H2Answer extends Answer {
     this.#response = response;
     this.#stream = response.stream;
     this.#stream.on('error', () => {});
+    const session = this.#stream.session as ServerHttp2Session;
+    const others = answering.get(session) ?? new Map<number, H2Answer>();
+    answering.set(session, others.set(this.#stream.id ?? 0, this));
   }
 
   protected override send(status: number, fields: Record<string, string>, body: Buffer): void {
@@ -49,8 +56,10 @@ class H2Answer extends Answer {
     if (how < 0.5) return void this.#goAway(this.#stream.id ?? 0);
     if (how < 0.7) return void this.#stream.close(NGHTTP2_INTERNAL_ERROR);
     // Not processed, says the protocol: even a POST may come again.
-    this.takeBackPost();
-    if (how < 0.85) return void this.#stream.close(NGHTTP2_REFUSED_STREAM);
+    if (how < 0.85) {
+      this.takeBackPost();
+      return void this.#stream.close(NGHTTP2_REFUSED_STREAM);
+    }
     this.#goAway((this.#stream.id ?? 0) - 2);
   }
 
@@ -109,8 +118,12 @@ class H2Answer extends Answer {
     }
   }
 
+  /** The last word on a connection: streams behind `lastStream` were not processed, it says, so that must be true. */
   #goAway(lastStream: number): void {
     const { session } = this.#stream;
+    for (const [id, other] of answering.get(session as ServerHttp2Session) ?? []) {
+      if (id > lastStream) other.takeBackPost();
+    }
     session?.goaway(NGHTTP2_NO_ERROR, Math.max(0, lastStream));
     session?.destroy();
   }

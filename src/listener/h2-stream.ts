@@ -33,8 +33,8 @@ export async function serveStream(
   deps: ListenerDeps,
 ): Promise<void> {
   const head = splitHead(block);
-  const resets = resetting(stream, onReset);
   const { clock } = deps;
+  const resets = resetting(stream, onReset, clock);
   const visit = visitOf(stream, { line, method: head.method, block, clock, resets });
   if (line.condemned || stream.closed) return;
   const read = readH2Request(block, head, { line, servername, body }, deps.config());
@@ -45,8 +45,15 @@ export async function serveStream(
   return serveSocket(wish, deps);
 }
 
+/** A client that takes nothing does not hold up the end of a reply that broke off for longer. */
+const FLUSH_MS = 1_000;
+
 /** Ends a stream with an error, and tells this from the client's doing so. */
-function resetting(stream: ServerHttp2Stream, onReset: () => void): Resets {
+function resetting(
+  stream: ServerHttp2Stream,
+  onReset: () => void,
+  clock: Pick<Clock, 'after'>,
+): Resets {
   let isOurs = false;
   const onAborted = () => {
     if (isOurs) return;
@@ -64,10 +71,17 @@ function resetting(stream: ServerHttp2Stream, onReset: () => void): Resets {
       isOurs = true;
       stream.close(constants.NGHTTP2_CANCEL);
     },
-    // Not `close`: that ends the stream first, and with nothing left to write END_STREAM goes out instead.
     cutOff: () => {
       isOurs = true;
-      stream.destroy(new Error('The reply broke off.'));
+      // Not `close`: that ends the stream first, and with nothing left to write END_STREAM goes out instead.
+      const cut = () => stream.destroy(new Error('The reply broke off.'));
+      if (!stream.writable) return void cut();
+      // A reset overtakes all that is not written yet, the head included.
+      const cancel = clock.after(FLUSH_MS, cut);
+      stream.write('', () => {
+        cancel();
+        cut();
+      });
     },
   };
 }

@@ -2,7 +2,20 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { test } from 'node:test';
-import { CODE, codeOf, data, FLAG, request, rstStream, TYPE } from '../support/h2-frames.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  CODE,
+  codeOf,
+  data,
+  FLAG,
+  PREFACE,
+  request,
+  rstStream,
+  SETTING,
+  settings,
+  TYPE,
+  windowUpdate,
+} from '../support/h2-frames.ts';
 import { got, HOST, h2Client, rawH2, secure, tunnel } from './h2-client-rig.ts';
 import { neverSent, replyWith, startRig } from './listener-rig.ts';
 
@@ -216,6 +229,38 @@ test('a reply that breaks off ends in INTERNAL_ERROR and never in END_STREAM, an
   await wire.head(3);
   const finished = rig.events.find(({ type }) => type === 'exchange_finished');
   assert.equal(finished?.type === 'exchange_finished' && finished.answered, 'broken_off');
+  wire.socket.destroy();
+});
+
+test('what came of a reply before it broke off stands before its reset, for a client that reads late', async (t) => {
+  const full = Promise.withResolvers<void>();
+  const big = Array.from({ length: 512 }, () => Buffer.alloc(64 * 1024));
+  const rig = await startRig({
+    run: async ({ target }) => {
+      if (target.path === '/big') return replyWith({ body: Readable.from(big) });
+      await full.promise;
+      const body = new PassThrough();
+      body.write('half');
+      setImmediate(() => body.destroy(new Error('cut')));
+      return replyWith({ body });
+    },
+  });
+  t.after(() => rig.stop());
+  const wire = await rawH2(rig, [PREFACE, settings([SETTING.initialWindowSize, 2 ** 31 - 1])]);
+  wire.send(windowUpdate(0, 2 ** 30));
+  wire.ask(3, request('/cut', HOST));
+  wire.ask(5, request('/big', HOST));
+  await wire.reader.wait(({ type }) => type === TYPE.data);
+  wire.socket.pause();
+  // Until all buffers on the way are full.
+  await pause(300);
+  full.resolve();
+  const isOver = () => rig.events.some(({ type }) => type === 'exchange_finished');
+  while (!isOver()) await pause(5);
+  wire.socket.resume();
+  await wire.reader.wait(({ type, stream }) => type === TYPE.rstStream && stream === 3);
+  const told = wire.reader.frames.filter(({ stream }) => stream === 3).map(({ type }) => type);
+  assert.deepEqual(told, [TYPE.headers, TYPE.data, TYPE.rstStream]);
   wire.socket.destroy();
 });
 
