@@ -21,6 +21,8 @@ export interface H2Wish {
   readonly visit: Visit;
   readonly asked: Asked;
   readonly protocol: string;
+  /** Resets the stream at once, whatever is not written yet. */
+  readonly reset: () => void;
 }
 
 /** Made into an accept by both ends (RFC 6455 section 1.3). */
@@ -131,7 +133,7 @@ function headOf({ received }: Delivery): RawHeaders {
 
 /** The 101 as HTTP/2 says it, then bytes of which nothing is known, until both ends are done. */
 function carry(
-  { stream, visit }: H2Wish,
+  { stream, visit, reset }: H2Wish,
   { socket, rest }: Switched,
   { exchange, fields, deps }: Carrying,
 ) {
@@ -142,7 +144,7 @@ function carry(
   visit.outlet.head(200, undefined, kept);
   if (rest.length > 0) socket.unshift(rest);
   // A reset on one side is one on the other (RFC 8441 section 5.3).
-  socket.on('error', visit.outlet.cutOff);
+  socket.on('error', reset);
   stream.on('aborted', () => socket.destroy());
   const silentMs = deps.config().limits.tunnelIdleMs;
   return join(stream, socket, { clock: deps.clock, exchange, silentMs });

@@ -41,7 +41,8 @@ export async function serveStream(
   if (read.kind === 'refused') return turnAway(visit, read.refusal, deps);
   if (visit.expects === 'unknown') return turnAway(visit, unknownExpectation, deps);
   if (head.protocol === undefined) return attend(visit, read.value, deps);
-  const wish: H2Wish = { stream, visit, asked: read.value, protocol: head.protocol };
+  const { reset } = resets;
+  const wish: H2Wish = { stream, visit, asked: read.value, protocol: head.protocol, reset };
   return serveSocket(wish, deps);
 }
 
@@ -53,7 +54,7 @@ function resetting(
   stream: ServerHttp2Stream,
   onReset: () => void,
   clock: Pick<Clock, 'after'>,
-): Resets {
+): Resets & { readonly reset: () => void } {
   let isOurs = false;
   const onAborted = () => {
     if (isOurs) return;
@@ -66,21 +67,24 @@ function resetting(
   // Streams are told of late: what came in the same packet has happened already.
   if (stream.aborted) onAborted();
   else stream.once('aborted', onAborted);
+  const reset = () => {
+    isOurs = true;
+    // Not `close`: that ends the stream first, and with nothing left to write END_STREAM goes out instead.
+    stream.destroy(new Error('The reply broke off.'));
+  };
   return {
     drop: () => {
       isOurs = true;
       stream.close(constants.NGHTTP2_CANCEL);
     },
+    reset,
     cutOff: () => {
-      isOurs = true;
-      // Not `close`: that ends the stream first, and with nothing left to write END_STREAM goes out instead.
-      const cut = () => stream.destroy(new Error('The reply broke off.'));
-      if (!stream.writable) return void cut();
+      if (!stream.writable) return reset();
       // A reset overtakes all that is not written yet, the head included.
-      const cancel = clock.after(FLUSH_MS, cut);
+      const cancel = clock.after(FLUSH_MS, reset);
       stream.write('', () => {
         cancel();
-        cut();
+        reset();
       });
     },
   };
