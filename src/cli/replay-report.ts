@@ -68,7 +68,7 @@ export function replayFacts(
       .map(laneFacts)
       .filter(({ changes, verdicts }) => changes > 0 || Object.keys(verdicts).length > 0)
       .sort((a, b) => b.changes - a.changes),
-    hosts: whatIf.hosts().filter(isDifferent),
+    hosts: whatIf.hosts(),
     not_compared: [
       { why: 'behind the first difference of their exchange', ...limits.behind },
       { why: 'requests for the rest of a body', ...limits.parts },
@@ -102,9 +102,6 @@ function laneFacts(found: LaneFindings): LaneFacts {
     held,
   };
 }
-
-const isDifferent = ({ trips, pauses, lowestBudget }: HostFindings): boolean =>
-  [trips, pauses, lowestBudget].some(({ recorded, whatIf }) => recorded !== whatIf);
 
 /** The same for people. */
 export function replayText(facts: ReplayFacts): string {

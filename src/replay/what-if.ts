@@ -14,9 +14,10 @@ import type {
   LoggedBasis,
 } from '../telemetry/attempt-line.ts';
 import { Findings, type HostFindings, type LaneFindings } from './findings.ts';
-import { HostWorld } from './host-world.ts';
+import { type HostPair, HostPairs } from './host-pairs.ts';
 import { compareActions, judgeAgain, progressAgain } from './judge-again.ts';
 import { type RuleChange, RuleSets } from './rule-sets.ts';
+import { isCharged, noteStep, sameVerdict } from './step.ts';
 
 export interface WhatIfOptions {
   readonly config: Config;
@@ -29,15 +30,8 @@ export interface WhatIfOptions {
   readonly afterOtherWaits: 'end' | 'assume';
 }
 
-/** Hosts, and exchanges that went another way, of which no more than these are remembered. */
-const MOST_HOSTS = 10_000;
+/** Exchanges that went another way, of which no more than these are remembered. */
 const MOST_EXCHANGES = 200_000;
-
-/** One host under the rules then, and under the others. */
-interface Pair {
-  readonly before: HostWorld;
-  readonly other: HostWorld;
-}
 
 /** An exchange that is not as it was: it ended, or its waits were of another length. */
 interface Course {
@@ -52,7 +46,7 @@ interface Case {
   readonly basis: LoggedBasis;
   readonly before: Policy;
   readonly policy: Policy;
-  readonly pair: Pair;
+  readonly pair: HostPair;
   readonly lane: LaneFindings;
 }
 
@@ -65,11 +59,7 @@ export class WhatIf {
   readonly findings: Findings;
   readonly #o: WhatIfOptions;
   readonly #rules: RuleSets;
-  readonly #hosts = new LRUCache<string, Pair>({
-    max: MOST_HOSTS,
-    dispose: (pair, host) => this.#keep(host, pair),
-  });
-  readonly #kept = new Map<string, HostFindings>();
+  readonly #hosts = new HostPairs();
   #isOtherVersion = true;
   readonly #courses = new LRUCache<string, Course>({ max: MOST_EXCHANGES });
 
@@ -106,8 +96,7 @@ export class WhatIf {
   }
 
   hosts(): readonly HostFindings[] {
-    for (const [host, pair] of this.#hosts) this.#keep(host, pair);
-    return [...this.#kept.values()];
+    return this.#hosts.findings();
   }
 
   #attempt(line: AttemptLine): void {
@@ -120,7 +109,7 @@ export class WhatIf {
       findings.count(limits.unknownRules, line.exchange);
       return;
     }
-    const pair = this.#pair(line.authority);
+    const pair = this.#hosts.of(line.authority);
     const policy = this.#policyFor(line, before);
     if (this.#courses.get(line.exchange)?.ended) {
       pair.before.record(line, before, line.verdict);
@@ -200,22 +189,12 @@ export class WhatIf {
   }
 
   #tell({ line, lane }: Case, verdict: Verdict, action: Action): void {
-    const { findings } = this;
     const then = line.action;
-    if (!sameVerdict(line.verdict, verdict)) {
-      findings.countIn(lane.verdicts, verdictChange(line.verdict, verdict), line.exchange);
-    }
-    if (then.kind === 'wait') lane.waits.recordedMs += then.delayMs;
-    if (action.kind === 'wait') lane.waits.whatIfMs += action.delayMs;
-    if (then.kind === 'rotate') lane.rotations.recorded += 1;
-    if (action.kind === 'rotate') lane.rotations.whatIf += 1;
-    if (isDenied(then)) lane.budget.recordedDenials += 1;
-    if (isDenied(action)) lane.budget.whatIfDenials += 1;
+    noteStep({ line, verdict, action }, lane, this.findings);
     switch (compareActions(then, action)) {
       case 'same':
         return;
       case 'other':
-        findings.countIn(lane.actions, `${deed(then)} -> ${deed(action)}`, line.exchange);
         this.#ends(line);
         return;
       case 'other_length':
@@ -252,18 +231,10 @@ export class WhatIf {
     const course = this.#courses.get(exchange);
     this.#courses.delete(exchange);
     if (course?.ended || (stop !== 'breaker_open' && stop !== 'lane_paused')) return;
-    const pair = this.#hosts.get(lane.split('#', 1)[0] ?? lane);
+    const pair = this.#hosts.known(lane.split('#', 1)[0] ?? lane);
     if (pair?.before.holds(at) === undefined || pair.other.holds(at) !== undefined) return;
     this.findings.count(this.findings.lane(lane).held.released, exchange);
     if (course === undefined) this.findings.count(this.findings.different, exchange);
-  }
-
-  #pair(host: string): Pair {
-    const known = this.#hosts.get(host);
-    if (known) return known;
-    const made = { before: new HostWorld(host), other: new HostWorld(host) };
-    this.#hosts.set(host, made);
-    return made;
   }
 
   #policyFor({ request, authority }: AttemptLine, before: Policy): Policy {
@@ -279,18 +250,6 @@ export class WhatIf {
     // A redrive has a patience of its own.
     return this.#rules.wished(policy, redrive ? { patienceMs: before.patienceMs } : (wished ?? {}));
   }
-
-  #keep(host: string, { before, other }: Pair): void {
-    this.#kept.set(host, {
-      host,
-      trips: { recorded: before.trips, whatIf: other.trips },
-      pauses: { recorded: before.pauses, whatIf: other.pauses },
-      lowestBudget: {
-        recorded: before.lowestBudget ?? null,
-        whatIf: other.lowestBudget ?? null,
-      },
-    });
-  }
 }
 
 /** The addresses that met a 403 by then, where they would have been others; nothing else asks for them. */
@@ -301,26 +260,5 @@ function blockedNow({ line, pair }: Case): readonly string[] | undefined {
   return pair.before.blockedAddresses(path, line.at).length === is.length ? undefined : is;
 }
 
-const isCharged = (action: Action | LoggedAction): boolean => 'charged' in action && action.charged;
-
-const isDenied = (action: Action | LoggedAction): boolean =>
-  action.kind === 'fail' && action.stop === 'retry_budget_spent';
-
 const isCut = ({ reply }: AttemptLine): boolean =>
   reply.kind === 'response' && reply.body.kind === 'seen' && reply.body.chars !== undefined;
-
-const sameVerdict = (a: Verdict, b: Verdict): boolean =>
-  a.reason === b.reason && a.fault === b.fault && waitOf(a) === waitOf(b);
-
-const waitOf = (verdict: Verdict): number | undefined =>
-  'waitMs' in verdict ? verdict.waitMs : undefined;
-
-const word = ({ fault, reason }: Verdict): string => `${fault}/${reason}`;
-
-function verdictChange(then: Verdict, now: Verdict): string {
-  const [was, is] = [word(then), word(now)];
-  return was === is ? `${was} -> ${is}, another wait` : `${was} -> ${is}`;
-}
-
-const deed = (action: Action | LoggedAction): string =>
-  action.kind === 'fail' ? `fail: ${action.stop}` : action.kind;
