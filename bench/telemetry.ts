@@ -16,6 +16,7 @@ import type { Route } from '../src/exchange/ports.ts';
 import { createProxy } from '../src/proxy.ts';
 import { createBus } from '../src/telemetry/bus.ts';
 import type { ProxyEvent } from '../src/telemetry/events.ts';
+import { Interception } from '../src/telemetry/interception.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { createRecent } from '../src/telemetry/recent.ts';
 import { Spend } from '../src/telemetry/spend.ts';
@@ -113,7 +114,8 @@ function subscribed() {
       failures: () => bus.failures,
     },
   });
-  const listeners = [createRecent(), new Spend(Date.now(), () => 3), metrics, warnings];
+  const spend = new Spend(Date.now(), () => 3);
+  const listeners = [createRecent(), spend, metrics, warnings, new Interception()];
   for (const { record } of listeners) bus.subscribe(record);
   return { emit: bus.emit, metrics };
 }

@@ -10,6 +10,7 @@ import type { Lanes } from './lanes/lanes.ts';
 import type { WaysOut } from './routes/routes.ts';
 import type { Saving } from './saving/saving.ts';
 import type { Bus } from './telemetry/bus.ts';
+import { Interception } from './telemetry/interception.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { createRecent } from './telemetry/recent.ts';
 import { Spend } from './telemetry/spend.ts';
@@ -62,11 +63,13 @@ function portsOf({
       failures: () => bus.failures,
     },
   });
-  for (const { record } of [recent, spend, metrics]) bus.subscribe(record);
+  const interception = new Interception();
+  for (const { record } of [recent, spend, metrics, interception]) bus.subscribe(record);
   return {
     ...{ lanes, recent, drain },
     spend: () => spend.view(),
     warnings: () => warnings.raised(),
+    interception: () => interception.view(systemClock.now()),
     metrics: () => metrics.render(),
     status: () => ({ ...facts, ...status() }),
     routes: {

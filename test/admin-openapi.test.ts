@@ -74,6 +74,7 @@ test('every operation of the document answers as it says, over a whole proxy', a
   await admin.call('HEAD', '/events');
   assert.equal((await admin.get('/spend')).status, 200);
   assert.equal((await admin.get('/warnings')).status, 200);
+  assert.equal((await admin.get('/interception')).status, 200);
   assert.equal((await admin.post('/drain')).status, 202);
 
   const { paths } = await admin.document();

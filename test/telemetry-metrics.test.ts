@@ -59,6 +59,7 @@ function counting(mostLanes = 500) {
       ...{ type: 'attempt_finished', at: clock.now(), exchange, lane, n, durationMs: 20 },
       route: { id: 'r', label: 'dc/r', upstream: 'dc' },
       verdict: { fault: 'none', reason: 'ok' },
+      reply: { kind: 'response', via: 'tunnel', status: 200 },
       action: { kind: 'deliver' },
       ...patch,
     } as unknown as ProxyEvent);
@@ -95,6 +96,9 @@ test('waits, rotations and the share of retries are counted for each lane', asyn
     2,
   );
   assert.equal(seriesOf(shown, 'forbear_retry_ratio', { lane }), 0.5);
+  const tls = (result: string) =>
+    seriesOf(shown, 'forbear_tls_attempts_total', { lane, mode: 'intercepted', result });
+  assert.deepEqual([tls('blocked'), tls('other')], [1, 3]);
 });
 
 test('the state of lanes, ways out and letters is that of the moment', async () => {

@@ -23,6 +23,11 @@ export function record(
   };
 }
 
+const tried = record(
+  { attempts: { type: 'number', minimum: 0 }, blocked: { type: 'number', minimum: 0 } },
+  'Both fade by half in six hours.',
+);
+
 const byCause = (value: JsonSchema): JsonSchema =>
   record({ first_try: value, retry: value, rejected_body: value, tunnel: value });
 
@@ -240,6 +245,15 @@ export const SCHEMAS = {
     since: instant,
     upstreams: { type: 'array', items: spendRow },
     lanes: { type: 'array', items: spendRow },
+  }),
+  Interception: record({
+    ...{
+      lane: text,
+      intercepted: tried,
+      tunnelled: tried,
+      untrusted: { type: 'number', minimum: 0 },
+    },
+    ...{ advice: textOrNull, sentence: textOrNull },
   }),
   Warning: record({
     ...{ lane: text, signal: text, before: share, now: share, since: instant },

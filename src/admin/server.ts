@@ -8,6 +8,7 @@ import { type Answer, type Endpoint, json, missing, type Problem, problem } from
 import { EventHub } from './event-hub.ts';
 import { exchangeEndpoints } from './exchange-endpoints.ts';
 import { type Door, foreign, isLoopbackAddress, unauthorized, unsafe } from './guard.ts';
+import { interceptionEndpoint } from './interception-endpoint.ts';
 import { laneEndpoints, routeEndpoints } from './lane-endpoints.ts';
 import { letterEndpoints } from './letter-endpoints.ts';
 import { openApi } from './openapi.ts';
@@ -98,6 +99,7 @@ function endpointsOf(ports: AdminPorts, hub: EventHub, clock: Clock): readonly E
   const endpoints: Endpoint[] = [
     ...systemEndpoints(ports, hub),
     warningEndpoint(ports.warnings),
+    interceptionEndpoint(ports.interception),
     ...laneEndpoints(ports.lanes),
     ...routeEndpoints(ports.routes, () => clock.now()),
     ...sessionEndpoints(ports.routes),

@@ -2,6 +2,7 @@ import type { LetterView } from '../dead-letters/view.ts';
 import type { LaneSight } from '../lanes/lane-sight.ts';
 import type { Repute } from '../routes/reputation.ts';
 import type { WaysOutView } from '../routes/routes.ts';
+import type { InterceptionView } from '../telemetry/interception.ts';
 import type { Recent } from '../telemetry/recent.ts';
 import type { SpendView } from '../telemetry/spend.ts';
 import type { RaisedWarning } from '../telemetry/warnings.ts';
@@ -24,6 +25,8 @@ export interface AdminPorts {
   readonly spend: () => SpendView;
   /** Early warnings that are raised. */
   readonly warnings: () => readonly RaisedWarning[];
+  /** How opened TLS fares beside sealed tunnels. */
+  readonly interception: () => readonly InterceptionView[];
   /** Prometheus text. */
   readonly metrics: () => Promise<MetricsText>;
 }

@@ -41,6 +41,7 @@ export interface ShownLane {
 export const TROUBLED = ['isolated', 'breaker_open', 'breaker_half_open', 'paused'] as const;
 
 const MOST_SHOWN = 10;
+const MOST_ADVICE = 3;
 
 /** `forbear status`: one look at the running proxy. */
 export async function status(
@@ -72,8 +73,12 @@ export async function status(
   ];
   terminal.out(inColumns(rows.map(([name = '', value = '']) => [`  ${name}`, value])));
   const troubled = await lanesIn(client, shown, TROUBLED, MOST_SHOWN);
-  if (troubled.length === 0) return 0;
-  terminal.out(`\n${laneTable(troubled.slice(0, MOST_SHOWN), terminal.columns)}`);
+  if (troubled.length > 0) {
+    terminal.out(`\n${laneTable(troubled.slice(0, MOST_SHOWN), terminal.columns)}`);
+  }
+  const path = `/interception?advised=true&limit=${MOST_ADVICE}`;
+  const advised = await client.json<{ items: readonly { readonly sentence: string }[] }>({ path });
+  for (const { sentence } of advised.items) terminal.out(`\n${printable(sentence)}\n`);
   return 0;
 }
 

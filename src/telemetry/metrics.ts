@@ -1,6 +1,7 @@
 import { Counter, Histogram, Registry } from 'prom-client';
 import type { Exchange } from '../exchange/ports.ts';
 import type { ProxyEvent } from './events.ts';
+import { isBlock, tlsModeOf } from './interception.ts';
 import { LaneLabels, laneOf } from './lane-labels.ts';
 import { outcomeOf } from './outcome.ts';
 import { RetryRatio } from './retry-ratio.ts';
@@ -79,6 +80,9 @@ function countersIn(registers: Registry[]) {
     attempts: counter('forbear_attempts_total', 'Attempts by their verdict.', [
       ...(['lane', 'upstream', 'fault', 'reason'] as const),
     ]),
+    tls: counter('forbear_tls_attempts_total', 'Attempts in opened TLS and sealed tunnels.', [
+      ...(['lane', 'mode', 'result'] as const),
+    ]),
     retries: counter('forbear_retries_total', 'Attempts that were followed by another.', [
       'lane',
       'reason',
@@ -123,12 +127,14 @@ function follow(course: Course | undefined, { at, action, durationMs }: Of<'atte
 }
 
 function countAttempt(
-  { verdict, action, route }: Of<'attempt_finished'>,
+  { exchange, reply, verdict, action, route }: Of<'attempt_finished'>,
   lane: string,
-  { attempts, retries, waits, rotations }: Counters,
+  { attempts, retries, rotations, tls, waits }: Counters,
 ): void {
   const { fault, reason } = verdict;
   attempts.inc({ lane, upstream: route.upstream, fault, reason });
+  const mode = tlsModeOf(exchange);
+  if (mode) tls.inc({ lane, mode, result: isBlock({ reply, verdict }) ? 'blocked' : 'other' });
   if (action.kind !== 'wait' && action.kind !== 'rotate') return;
   retries.inc({ lane, reason });
   if (action.kind === 'wait') waits.inc({ lane, reason }, action.delayMs / 1000);
@@ -167,8 +173,8 @@ function countExchange(
 
 /** Series of lanes that are not remembered any more go away. */
 async function forget(lane: string, counters: Counters): Promise<void> {
-  const { exchanges, attempts, retries, waits, rotations } = counters;
-  for (const counter of [exchanges, attempts, retries, waits, rotations] as Counter[]) {
+  const { exchanges, attempts, tls, retries, waits, rotations } = counters;
+  for (const counter of [exchanges, attempts, tls, retries, waits, rotations] as Counter[]) {
     for (const { labels } of (await counter.get()).values) {
       if (labels.lane === lane) counter.remove(labels);
     }

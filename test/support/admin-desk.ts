@@ -53,6 +53,7 @@ export async function adminDesk(
     config: () => ({}),
     spend: () => ({ since: new Date(0).toISOString(), upstreams: [], lanes: [] }),
     warnings: () => [],
+    interception: () => [],
     metrics: async () => ({ contentType: 'text/plain', text: '' }),
     kept: async () => {},
     drain: () => {},

@@ -1,7 +1,7 @@
 import { chartLegend, rateChart } from './chart.js';
 import { proxyNow } from './clock.js';
 import { el } from './dom.js';
-import { left, money, rounded, when } from './format.js';
+import { left, money, percent, rounded, when } from './format.js';
 import { command, hashOf, pathPart } from './frame.js';
 import { endsAt, rateOf } from './lane-order.js';
 import { visible } from './plain-text.js';
@@ -38,7 +38,7 @@ export function laneDetails(context) {
     return {
       key: lane.id,
       title: visible(lane.id),
-      facts: [...laneFacts(lane), ...spendFacts(model, lane)],
+      facts: [...laneFacts(lane), ...spendFacts(model, lane), ...tlsFacts(model, lane)],
       actions: [laneAction(context, lane)],
       more: [figure, link],
     };
@@ -77,6 +77,30 @@ function spendFacts(model, lane) {
     ['Spend', money(row.price)],
     ['Spend per good reply', money(row.price_per_good_reply)],
   ];
+}
+
+/**
+ * @param {import('./model.js').Model} model
+ * @param {Lane} lane
+ * @returns {import('./panel.js').Fact[]}
+ */
+function tlsFacts(model, lane) {
+  const found = model.interception.get(lane.id);
+  if (!found) return [];
+  return [
+    ['Opened TLS', blocks(found.intercepted)],
+    ['Sealed tunnels', blocks(found.tunnelled)],
+    ...(found.sentence
+      ? [/** @type {import('./panel.js').Fact} */ (['Advice', visible(found.sentence)])]
+      : []),
+  ];
+}
+
+/** @param {{ attempts: number, blocked: number }} tried */
+function blocks({ attempts, blocked }) {
+  return attempts < 0.5
+    ? 'none of late'
+    : `${percent(blocked / attempts)} of ${Math.round(attempts)} blocked`;
 }
 
 /**

@@ -106,7 +106,7 @@ async function catchUp() {
   try {
     await Promise.all([
       ...[model.loadStatus(), model.loadLanes()],
-      ...[model.loadSpend(), model.loadWarnings()],
+      ...[model.loadSpend(), model.loadWarnings(), model.loadInterception()],
     ]);
     for (const topic of /** @type {const} */ (['exchanges', 'routes', 'sessions', 'letters'])) {
       model.onChange(topic);
@@ -242,6 +242,7 @@ function start() {
   }, 1_000);
   keepLoading(() => model.loadStatus(), STATUS_MS);
   keepLoading(() => model.loadSpend(), SPEND_MS);
+  keepLoading(() => model.loadInterception(), SPEND_MS);
   keepLoading(() => model.loadWarnings(), SPEND_MS);
   route();
   feed.retry();

@@ -6,6 +6,7 @@ import { Rates } from './rates.js';
 /** @typedef {import('./shapes.d.ts').Status} Status */
 /** @typedef {import('./shapes.d.ts').SpendView} SpendView */
 /** @typedef {import('./shapes.d.ts').Happening} Happening */
+/** @typedef {import('./shapes.d.ts').Interception} Interception */
 /** @typedef {'lanes' | 'warnings' | 'status' | 'spend' | 'events' | 'exchanges' | 'routes' | 'sessions' | 'letters'} Topic */
 /** @typedef {Happening & { readonly key: number }} Heard */
 
@@ -39,6 +40,8 @@ export class Model {
   spend;
   /** Early warnings that are raised. @type {readonly import('./shapes.d.ts').Warning[]} */
   warnings = [];
+  /** By lane. @type {ReadonlyMap<string, Interception>} */
+  interception = new Map();
   /** The newest last. @type {Heard[]} */
   events = [];
   /** @type {(topic: Topic, event?: Happening) => void} */
@@ -113,6 +116,13 @@ export class Model {
   async loadWarnings() {
     this.warnings = (await this.#api.get('/warnings')).items;
     this.onChange('warnings');
+  }
+
+  /** Loads how opened TLS fares beside sealed tunnels. */
+  async loadInterception() {
+    const { items } = await this.#api.get('/interception?limit=500');
+    this.interception = new Map(items.map((/** @type {Interception} */ one) => [one.lane, one]));
+    this.onChange('lanes');
   }
 
   /** Loads what the traffic cost, where that is counted. */

@@ -59,6 +59,15 @@ export interface Reputation {
 }
 
 /** A lane's attempts come to something else than usual. */
+/** How a lane's opened TLS fares beside sealed tunnels. */
+export interface Interception {
+  readonly lane: string;
+  readonly intercepted: { readonly attempts: number; readonly blocked: number };
+  readonly tunnelled: { readonly attempts: number; readonly blocked: number };
+  readonly advice: string | null;
+  readonly sentence: string | null;
+}
+
 export interface Warning {
   readonly lane: string;
   readonly signal: string;
