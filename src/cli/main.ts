@@ -1,6 +1,7 @@
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { CA_TOPICS, type CaTopic } from './ca-topics.ts';
 import { withConfig } from './config-option.ts';
+import type { DoctorFlags } from './doctor/doctor.ts';
 import { ENV_FORMATS, type EnvFormat } from './env-formats.ts';
 import { addOperator } from './operator-commands.ts';
 import type { ConfigFlags } from './settings.ts';
@@ -106,6 +107,7 @@ function addOffline(program: Command, terminal: Terminal, outcome: Outcome): voi
       outcome.code = check(flags, terminal);
     });
 
+  addDoctor(program, terminal, outcome);
   addReplay(program, terminal, outcome);
 
   withConfig(program.command('explain'))
@@ -127,6 +129,20 @@ function addOffline(program: Command, terminal: Terminal, outcome: Outcome): voi
     .action(async (flags) => {
       const { explain } = await import('./explain.ts');
       outcome.code = explain(flags, terminal);
+    });
+}
+
+function addDoctor(program: Command, terminal: Terminal, outcome: Outcome): void {
+  withConfig(program.command('doctor'))
+    .description('what is in the way of a start, or of a client: ports, CA, upstreams, variables')
+    .usage('[options] [-- COMMAND [ARG...]]')
+    .argument('[command...]', 'a client whose known traps are to be told')
+    .option('--target <host:port>', 'what every upstream is to connect to, once, login included')
+    .option('--json', 'print it as JSON')
+    .passThroughOptions()
+    .action(async (command: readonly string[], flags: DoctorFlags) => {
+      const { doctor } = await import('./doctor/doctor.ts');
+      outcome.code = await doctor(flags, command, terminal);
     });
 }
 

@@ -52,6 +52,16 @@ export async function openAuthority(
   return new LocalAuthority({ home, caFile, caPem, issuer: issuerOf(pair), clock });
 }
 
+/**
+ * Looks at the CA kept in `home` and changes nothing: its certificate, or undefined where none was made yet. Throws
+ * the error of `openAuthority` when it cannot be used.
+ */
+export function inspectAuthority(home: string, now: number): X509Certificate | undefined {
+  const keyFile = join(home, 'ca-key.pem');
+  if (!existsSync(keyFile)) return undefined;
+  return readPair(keyFile, readFileSync(keyFile, 'latin1'), now).certificate;
+}
+
 interface Pair {
   readonly key: KeyObject;
   readonly certificate: X509Certificate;

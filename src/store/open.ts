@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { withFallback } from './fallback.ts';
 import { createMemoryStore } from './memory.ts';
 import type { StoreHealth } from './outage.ts';
 import { openSqliteStore, type SqliteTerms } from './sqlite.ts';
+import { inspectFile } from './sqlite-file.ts';
 import { type Store, StoreError } from './store.ts';
 
 export interface OpenTerms {
@@ -39,6 +41,14 @@ export async function openStore(terms: OpenTerms): Promise<Store> {
     onMemoryOnly(error);
     return createMemoryStore(BOUNDS);
   }
+}
+
+/** Looks at the store of a home and changes nothing: whether there is one. Throws the `StoreError` of a start. */
+export function inspectStore(home: string): boolean {
+  const file = join(home, STORE_FILE);
+  if (!existsSync(file)) return false;
+  inspectFile(file);
+  return true;
 }
 
 /** There is a file that counts, and it cannot be read. */

@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { advice, asStoreError } from './sqlite-errors.ts';
 import { APPLICATION_ID, MIGRATIONS } from './sqlite-schema.ts';
 import { StoreError } from './store.ts';
@@ -40,6 +41,22 @@ export function openFile(terms: FileTerms, migrations = MIGRATIONS): OpenFile {
   } catch (error) {
     db?.close();
     throw asStoreError(error, file);
+  }
+}
+
+/** Reads a file that nobody writes to, and changes nothing. Throws what opening it would. */
+export function inspectFile(file: string): void {
+  let db: DatabaseSync | undefined;
+  try {
+    const url = pathToFileURL(file);
+    // Else a file in WAL mode has its -shm made, which is a change.
+    url.searchParams.set('immutable', '1');
+    db = new DatabaseSync(url, { readOnly: true });
+    checked(db, file, statSync(file).size, MIGRATIONS.length);
+  } catch (error) {
+    throw asStoreError(error, file);
+  } finally {
+    db?.close();
   }
 }
 
