@@ -28,11 +28,7 @@ import { type OpenTunnel, runTunnel } from './exchange/tunnel.ts';
 import { type OpenUpgrade, runUpgrade } from './exchange/upgrade.ts';
 import { judgeTools } from './judge-tools.ts';
 import { createLanes } from './lanes/lanes.ts';
-import {
-  type Authority,
-  inspectAuthority,
-  openAuthority as openKept,
-} from './listener/authority.ts';
+import { type Authority, openAuthority as openKept } from './listener/authority.ts';
 import { createListener, type Listener } from './listener/listener.ts';
 import { createRoutes } from './routes/routes.ts';
 import { createSaving } from './saving/saving.ts';
@@ -75,9 +71,6 @@ export interface Proxy {
   /** What was given up, to look at, send again and take away. */
   readonly deadLetters: DeadLetters;
 }
-
-export { inspectAuthority } from './listener/authority.ts';
-export { inspectStore } from './store/open.ts';
 
 /** The certificate authority kept in `home`, for commands that need its files only. */
 export const openAuthority = (home: string): Promise<Authority> => openKept(home);

@@ -1,7 +1,8 @@
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { inspectAuthority, inspectStore } from '../../proxy.ts';
+import { inspectAuthority } from '../../listener/authority.ts';
+import { inspectStore } from '../../store/open.ts';
 import { systemCode } from '../terminal.ts';
 import { type Finding, findings } from './finding.ts';
 
