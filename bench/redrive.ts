@@ -23,7 +23,7 @@ const HOSTS = Number(values.hosts);
 const RATE = 60;
 const PAGE_MS = 100;
 const LIVE_PER_SECOND = 30;
-const QUIET_MS = 6_000;
+const QUIET_MS = 30_000;
 const MOST_P99_CHANGE = 0.1;
 
 interface Site {
