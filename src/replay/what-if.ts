@@ -13,9 +13,11 @@ import type {
   LoggedAction,
   LoggedBasis,
 } from '../telemetry/attempt-line.ts';
+import { sameVerdict, tell, waitMs } from './comparison.ts';
 import { Findings, type HostFindings, type LaneFindings } from './findings.ts';
-import { HostWorld } from './host-world.ts';
-import { compareActions, judgeAgain, progressAgain } from './judge-again.ts';
+import type { HostWorld } from './host-world.ts';
+import { type HostPair, Hosts } from './hosts.ts';
+import { judgeAgain, progressAgain } from './judge-again.ts';
 import { type RuleChange, RuleSets } from './rule-sets.ts';
 
 export interface WhatIfOptions {
@@ -29,15 +31,8 @@ export interface WhatIfOptions {
   readonly afterOtherWaits: 'end' | 'assume';
 }
 
-/** Hosts, and exchanges that went another way, of which no more than these are remembered. */
-const MOST_HOSTS = 10_000;
+/** Exchanges that went another way, of which no more than these are remembered. */
 const MOST_EXCHANGES = 200_000;
-
-/** One host under the rules then, and under the others. */
-interface Pair {
-  readonly before: HostWorld;
-  readonly other: HostWorld;
-}
 
 /** An exchange that is not as it was: it ended, or its waits were of another length. */
 interface Course {
@@ -52,7 +47,7 @@ interface Case {
   readonly basis: LoggedBasis;
   readonly before: Policy;
   readonly policy: Policy;
-  readonly pair: Pair;
+  readonly pair: HostPair;
   readonly lane: LaneFindings;
 }
 
@@ -65,11 +60,7 @@ export class WhatIf {
   readonly findings: Findings;
   readonly #o: WhatIfOptions;
   readonly #rules: RuleSets;
-  readonly #hosts = new LRUCache<string, Pair>({
-    max: MOST_HOSTS,
-    dispose: (pair, host) => this.#keep(host, pair),
-  });
-  readonly #kept = new Map<string, HostFindings>();
+  readonly #hosts = new Hosts();
   #isOtherVersion = true;
   readonly #courses = new LRUCache<string, Course>({ max: MOST_EXCHANGES });
 
@@ -79,8 +70,17 @@ export class WhatIf {
     this.#rules = new RuleSets();
   }
 
-  /** Takes the next entry. Throws on one whose insides are not what they should be. */
-  take(entry: LogEntry): void {
+  /** Takes the next entry; false: its insides are not what they should be. */
+  take(entry: LogEntry): boolean {
+    try {
+      this.#take(entry);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #take(entry: LogEntry): void {
     switch (entry.kind) {
       case 'head':
         this.#isOtherVersion = entry.forbear !== this.#o.version;
@@ -105,9 +105,9 @@ export class WhatIf {
     return this.#rules.changes();
   }
 
+  /** Hosts that would have fared differently. */
   hosts(): readonly HostFindings[] {
-    for (const [host, pair] of this.#hosts) this.#keep(host, pair);
-    return [...this.#kept.values()];
+    return this.#hosts.different();
   }
 
   #attempt(line: AttemptLine): void {
@@ -120,24 +120,24 @@ export class WhatIf {
       findings.count(limits.unknownRules, line.exchange);
       return;
     }
-    const pair = this.#pair(line.authority);
-    const policy = this.#policyFor(line, before);
+    const pair = this.#hosts.pair(line.authority);
     if (this.#courses.get(line.exchange)?.ended) {
-      pair.before.record(line, before, line.verdict);
+      book(pair.before, line, before);
       findings.count(limits.behind, line.exchange);
       return;
     }
-    if (line.basis === undefined) {
-      pair.before.record(line, before, line.verdict);
-      pair.other.record(line, policy, line.verdict);
+    const policy = this.#policyFor(line, before);
+    const { basis } = line;
+    if (basis === undefined) {
+      book(pair.before, line, before);
+      book(pair.other, line, policy);
       findings.count(limits.parts, line.exchange);
       return;
     }
     const lane = findings.lane(line.lane);
+    this.#compare({ line, basis, before, policy, pair, lane });
     findings.compared += 1;
     lane.attempts += 1;
-    const { basis } = line;
-    this.#compare({ line, basis, before, policy, pair, lane });
   }
 
   #compare(one: Case): void {
@@ -145,7 +145,7 @@ export class WhatIf {
     const startedAt = line.at - line.ms;
     const hold = pair.other.holds(startedAt);
     if (hold !== undefined && pair.before.holds(startedAt) === undefined) {
-      pair.before.record(line, before, line.verdict);
+      book(pair.before, line, before);
       this.findings.count(lane.held[hold], line.exchange);
       this.#ends(line);
       return;
@@ -156,12 +156,14 @@ export class WhatIf {
     const action = decide(verdict, this.#progress(one), policy);
     if (isCharged(line.action)) pair.before.withdraw(before, line.at);
     if (isCharged(action)) pair.other.withdraw(policy, line.at);
-    this.#tell(one, verdict, action);
+    const found = tell(this.findings, lane, { recorded: line, whatIf: { verdict, action } });
+    if (found === 'other') this.#ends(line);
+    if (found === 'other_length') this.#goesOn(line, action);
   }
 
   #judge(one: Case): Verdict {
     const { line, basis, before, policy } = one;
-    const change = this.#rules.compare(line.policy, before, policy);
+    const change = this.#rules.compare(before, policy);
     const markers = change.markers || this.#isOtherVersion ? 'maybe_others' : 'as_recorded';
     const blockedAddresses = blockedNow(one) ?? basis.blockedAddresses;
     const { tools } = this.#o;
@@ -199,47 +201,16 @@ export class WhatIf {
     });
   }
 
-  #tell({ line, lane }: Case, verdict: Verdict, action: Action): void {
-    const { findings } = this;
-    const then = line.action;
-    if (!sameVerdict(line.verdict, verdict)) {
-      findings.countIn(lane.verdicts, verdictChange(line.verdict, verdict), line.exchange);
-    }
-    if (then.kind === 'wait') lane.waits.recordedMs += then.delayMs;
-    if (action.kind === 'wait') lane.waits.whatIfMs += action.delayMs;
-    if (then.kind === 'rotate') lane.rotations.recorded += 1;
-    if (action.kind === 'rotate') lane.rotations.whatIf += 1;
-    if (isDenied(then)) lane.budget.recordedDenials += 1;
-    if (isDenied(action)) lane.budget.whatIfDenials += 1;
-    switch (compareActions(then, action)) {
-      case 'same':
-        return;
-      case 'other':
-        findings.countIn(lane.actions, `${deed(then)} -> ${deed(action)}`, line.exchange);
-        this.#ends(line);
-        return;
-      case 'other_length':
-        this.#otherLength(line, lane, { then, action });
-        return;
-    }
-  }
-
-  #otherLength(
-    line: AttemptLine,
-    lane: LaneFindings,
-    { then, action }: { readonly then: LoggedAction; readonly action: Action },
-  ): void {
-    if (then.kind !== 'wait' || action.kind !== 'wait') return;
-    const byMs = action.delayMs - then.delayMs;
-    this.findings.count(byMs > 0 ? lane.waits.longer : lane.waits.shorter, line.exchange);
+  /** After a wait of another length. */
+  #goesOn(line: AttemptLine, action: Action): void {
     if (this.#o.afterOtherWaits === 'end') {
       this.#ends(line);
       return;
     }
     const course = this.#courses.get(line.exchange);
     if (course === undefined) this.findings.count(this.findings.different, line.exchange);
-    const lateMs = (course?.lateMs ?? 0) + byMs;
-    this.#courses.set(line.exchange, { ended: false, lateMs, lastDelayMs: action.delayMs });
+    const lateMs = (course?.lateMs ?? 0) + waitMs(action) - waitMs(line.action);
+    this.#courses.set(line.exchange, { ended: false, lateMs, lastDelayMs: waitMs(action) });
   }
 
   #ends(line: AttemptLine): void {
@@ -252,18 +223,10 @@ export class WhatIf {
     const course = this.#courses.get(exchange);
     this.#courses.delete(exchange);
     if (course?.ended || (stop !== 'breaker_open' && stop !== 'lane_paused')) return;
-    const pair = this.#hosts.get(lane.split('#', 1)[0] ?? lane);
+    const pair = this.#hosts.known(lane.split('#', 1)[0] ?? lane);
     if (pair?.before.holds(at) === undefined || pair.other.holds(at) !== undefined) return;
     this.findings.count(this.findings.lane(lane).held.released, exchange);
     if (course === undefined) this.findings.count(this.findings.different, exchange);
-  }
-
-  #pair(host: string): Pair {
-    const known = this.#hosts.get(host);
-    if (known) return known;
-    const made = { before: new HostWorld(host), other: new HostWorld(host) };
-    this.#hosts.set(host, made);
-    return made;
   }
 
   #policyFor({ request, authority }: AttemptLine, before: Policy): Policy {
@@ -279,18 +242,12 @@ export class WhatIf {
     // A redrive has a patience of its own.
     return this.#rules.wished(policy, redrive ? { patienceMs: before.patienceMs } : (wished ?? {}));
   }
+}
 
-  #keep(host: string, { before, other }: Pair): void {
-    this.#kept.set(host, {
-      host,
-      trips: { recorded: before.trips, whatIf: other.trips },
-      pauses: { recorded: before.pauses, whatIf: other.pauses },
-      lowestBudget: {
-        recorded: before.lowestBudget ?? null,
-        whatIf: other.lowestBudget ?? null,
-      },
-    });
-  }
+/** An attempt whose step is not compared, as it was recorded. */
+function book(world: HostWorld, line: AttemptLine, policy: Policy): void {
+  world.record(line, policy, line.verdict);
+  if (isCharged(line.action)) world.withdraw(policy, line.at);
 }
 
 /** The addresses that met a 403 by then, where they would have been others; nothing else asks for them. */
@@ -303,24 +260,5 @@ function blockedNow({ line, pair }: Case): readonly string[] | undefined {
 
 const isCharged = (action: Action | LoggedAction): boolean => 'charged' in action && action.charged;
 
-const isDenied = (action: Action | LoggedAction): boolean =>
-  action.kind === 'fail' && action.stop === 'retry_budget_spent';
-
 const isCut = ({ reply }: AttemptLine): boolean =>
   reply.kind === 'response' && reply.body.kind === 'seen' && reply.body.chars !== undefined;
-
-const sameVerdict = (a: Verdict, b: Verdict): boolean =>
-  a.reason === b.reason && a.fault === b.fault && waitOf(a) === waitOf(b);
-
-const waitOf = (verdict: Verdict): number | undefined =>
-  'waitMs' in verdict ? verdict.waitMs : undefined;
-
-const word = ({ fault, reason }: Verdict): string => `${fault}/${reason}`;
-
-function verdictChange(then: Verdict, now: Verdict): string {
-  const [was, is] = [word(then), word(now)];
-  return was === is ? `${was} -> ${is}, another wait` : `${was} -> ${is}`;
-}
-
-const deed = (action: Action | LoggedAction): string =>
-  action.kind === 'fail' ? `fail: ${action.stop}` : action.kind;
