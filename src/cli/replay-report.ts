@@ -166,7 +166,7 @@ function ruleLines(rules: ReplayFacts['rules']): string[] {
     'Rules that differ (recorded -> what if):',
     ...rules.map(
       ({ key, recorded, what_if, replayed }) =>
-        `  ${key}: ${shown(recorded)} -> ${shown(what_if)}${replayed ? '' : '   (not replayed: its effect is in the recorded times)'}`,
+        `  ${key}: ${shown(recorded)} -> ${shown(what_if)}${replayed ? '' : '   (not replayed: its effect is in what was recorded)'}`,
     ),
     '',
   ];

@@ -8,7 +8,7 @@ export interface RuleChange {
   readonly key: string;
   readonly recorded: unknown;
   readonly whatIf: unknown;
-  /** False for what a replay cannot play: when attempts start, and how long they take. */
+  /** False for what a replay cannot play: when attempts start, over which route, and how they are read. */
   readonly replayed: boolean;
 }
 
@@ -26,8 +26,11 @@ const JUDGING = [
   ...(['replies', 'expect', 'markers', 'softBlocks', 'transientStatuses', 'maxAddresses'] as const),
 ] as const;
 const BODY_RULES = ['replies', 'expect', 'markers'] as const;
-/** Their effect is in the recorded times. */
-const UNPLAYED = /^(?:pace|timeouts|authFuse)\b/;
+/** Their effect is in what was recorded: when attempts started, over which route, and what they brought. */
+const UNPLAYED = new RegExp(
+  '^(?:pace|timeouts|authFuse|byteBudget|routes|sessions|upstreams|inspect|replayBodyBytes' +
+    '|resumeDownloads|http2|lenient|controlRequests)\\b',
+);
 /** A writer knows 200 at a time. */
 const MOST_RULES = 2_000;
 const MOST_WISHES = 1_000;

@@ -163,14 +163,16 @@ export class WhatIf {
 
   #judge(one: Case): Verdict {
     const { line, basis, before, policy } = one;
+    const { limits } = this.findings;
     const change = this.#rules.compare(before, policy);
     const markers = change.markers || this.#isOtherVersion ? 'maybe_others' : 'as_recorded';
     const blockedAddresses = blockedNow(one) ?? basis.blockedAddresses;
+    const isSame = !change.judging && blockedAddresses === basis.blockedAddresses;
+    // Who saw the whole body judged by these very rules.
+    if (isSame && !this.#isOtherVersion && isCut(line)) return line.verdict;
     const { tools } = this.#o;
     const verdict = judgeAgain({ line, basis, policy, blockedAddresses, markers, tools });
-    const { limits } = this.findings;
     if (change.bodyRules && isCut(line)) this.findings.count(limits.unseenBodies, line.exchange);
-    const isSame = !change.judging && blockedAddresses === basis.blockedAddresses;
     if (isSame && !sameVerdict(line.verdict, verdict)) {
       this.findings.count(limits.drift, line.exchange);
     }
