@@ -137,13 +137,13 @@ const both = <T>({ recorded, whatIf }: { recorded: T; whatIf: T }): Both<T> => (
 /** The same for people. */
 export function replayText(facts: ReplayFacts): string {
   return [
-    `${facts.attempts} attempts of ${facts.exchanges} exchanges, ${facts.compared} compared`,
+    `${counted(facts.attempts, 'attempt')} of ${counted(facts.exchanges, 'exchange')}, ${facts.compared} compared`,
     ...facts.unusable.map(
       ({ file, what, count, lines }) =>
-        `passed over: ${count} lines ${what} (${printable(file)}, line ${lines.join(', ')}${count > lines.length ? ', …' : ''})`,
+        `passed over: ${counted(count, 'line')} ${what} (${printable(file)}, line ${lines.join(', ')}${count > lines.length ? ', …' : ''})`,
     ),
     ...(facts.missing_lines > 0
-      ? [`missing: ${facts.missing_lines} lines were lost when the log was written`]
+      ? [`missing: ${counted(facts.missing_lines, 'line')} lost when the log was written`]
       : []),
     '',
     ...ruleLines(facts.rules),
@@ -156,6 +156,10 @@ export function replayText(facts: ReplayFacts): string {
     .map((line) => `${line}\n`)
     .join('');
 }
+
+/** `1 line`, `2 lines`. */
+export const counted = (count: number, one: string): string =>
+  `${count} ${one}${count === 1 ? '' : 's'}`;
 
 const MOST_LANES_SHOWN = 20;
 const MOST_VALUE_CHARS = 60;
@@ -180,7 +184,7 @@ function shown(value: unknown): string {
 function verdictOfAll({ different, exchanges }: ReplayFacts): string[] {
   if (different.count === 0) return ['No exchange would have gone another way.', ''];
   return [
-    `${different.count} of ${exchanges} exchanges would have gone another way${examples(different)}`,
+    `${different.count} of ${counted(exchanges, 'exchange')} would have gone another way${examples(different)}`,
     '',
   ];
 }
@@ -188,7 +192,7 @@ function verdictOfAll({ different, exchanges }: ReplayFacts): string[] {
 function laneLines(found: LaneFacts): string[] {
   const { waits_ms } = found;
   return [
-    `${printable(found.lane)}  (${found.attempts} attempts compared)`,
+    `lane ${printable(found.lane)}  (${counted(found.attempts, 'attempt')} compared)`,
     ...tallies('verdict', found.verdicts),
     ...tallies('action', found.actions),
     ...tallies('wait', { longer: found.longer_waits, shorter: found.shorter_waits }),
@@ -236,7 +240,7 @@ function hostLines(hosts: readonly HostFacts[]): string[] {
   return hosts
     .slice(0, MOST_LANES_SHOWN)
     .flatMap(({ host, breaker_trips, pauses, lowest_budget }) => [
-      `${printable(host)}`,
+      `host ${printable(host)}`,
       ...changed('times the breaker opened', breaker_trips),
       ...changed('pauses', pauses),
       ...changed('least left in the budget', {
@@ -250,9 +254,11 @@ function hostLines(hosts: readonly HostFacts[]): string[] {
 function caveats(facts: ReplayFacts): string[] {
   return [
     ...facts.not_compared.map(
-      (one) => `not compared: ${one.count} attempts ${one.why}${examples(one)}`,
+      (one) => `not compared: ${counted(one.count, 'attempt')} ${one.why}${examples(one)}`,
     ),
-    ...facts.doubtful.map((one) => `doubtful: ${one.count} attempts: ${one.why}${examples(one)}`),
+    ...facts.doubtful.map(
+      (one) => `doubtful: ${counted(one.count, 'attempt')}: ${one.why}${examples(one)}`,
+    ),
     'An exchange is followed to its first different step: what would have come back after another one is not known.',
   ];
 }

@@ -4,7 +4,7 @@ import { Flaws, readLog } from '../replay/read-log.ts';
 import { WhatIf } from '../replay/what-if.ts';
 import { LOG_VERSION } from '../telemetry/attempt-line.ts';
 import { ByteProgress } from './byte-progress.ts';
-import { type ReplayFacts, replayFacts, replayText } from './replay-report.ts';
+import { counted, type ReplayFacts, replayFacts, replayText } from './replay-report.ts';
 import { type ConfigFlags, settings } from './settings.ts';
 import { CommandError, type ExitCode, systemCode, type Terminal } from './terminal.ts';
 import { ownVersion } from './version.ts';
@@ -40,7 +40,7 @@ export async function replay(flags: ReplayFlags, terminal: Terminal): Promise<Ex
 
 function nothingIn({ files, unusable }: ReplayFacts): string {
   const flaws = unusable.map(
-    ({ count, what, lines }) => `${count} lines ${what}, from line ${lines[0]} on`,
+    ({ count, what, lines }) => `${counted(count, 'line')} ${what}, from line ${lines[0]} on`,
   );
   const why = flaws.length > 0 ? ` (${flaws.join('; ')})` : '';
   return `${files.join(', ')}: no attempt of an attempt log of version ${LOG_VERSION} is in there${why}`;
