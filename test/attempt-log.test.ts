@@ -258,7 +258,7 @@ test(
 );
 
 test('what is no regular file is refused', (t) => {
-  assert.throws(() => opened(t, '/dev/full'), /\/dev\/full is not a regular file/);
+  assert.throws(() => opened(t, '/dev/full'), /not a regular file/);
   const folder = scratch(t);
   assert.throws(() => opened(t, folder), { code: 'EISDIR' });
   assert.throws(() => opened(t, join(folder, 'none', 'a.jsonl')), { code: 'ENOENT' });

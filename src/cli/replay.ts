@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
 import { judgeTools } from '../judge-tools.ts';
-import { Flaws, type Located, readLog } from '../replay/read-log.ts';
+import { Flaws, readLog } from '../replay/read-log.ts';
 import { WhatIf } from '../replay/what-if.ts';
+import { LOG_VERSION } from '../telemetry/attempt-line.ts';
 import { ByteProgress } from './byte-progress.ts';
-import { replayFacts, replayText } from './replay-report.ts';
+import { counted, type ReplayFacts, replayFacts, replayText } from './replay-report.ts';
 import { type ConfigFlags, settings } from './settings.ts';
 import { CommandError, type ExitCode, systemCode, type Terminal } from './terminal.ts';
 import { ownVersion } from './version.ts';
@@ -32,15 +33,17 @@ export async function replay(flags: ReplayFlags, terminal: Terminal): Promise<Ex
   const flaws = new Flaws();
   await play(files, { whatIf, flaws, terminal });
   const facts = replayFacts(whatIf, flaws, { files, config: config.file ?? null });
-  if (facts.attempts === 0 && facts.unusable.length > 0) {
-    const [first] = facts.unusable;
-    throw new CommandError(
-      `${files.join(', ')} holds no attempt of a log of version 1 (${first?.count} lines ${first?.what}, from line ${first?.lines[0]} on)`,
-      1,
-    );
-  }
+  if (facts.attempts === 0) throw new CommandError(nothingIn(facts), 1);
   terminal.out(flags.json ? `${JSON.stringify(facts, undefined, 2)}\n` : replayText(facts));
   return 0;
+}
+
+function nothingIn({ files, unusable }: ReplayFacts): string {
+  const flaws = unusable.map(
+    ({ count, what, lines }) => `${counted(count, 'line')} ${what}, from line ${lines[0]} on`,
+  );
+  const why = flaws.length > 0 ? ` (${flaws.join('; ')})` : '';
+  return `${files.join(', ')}: no attempt of an attempt log of version ${LOG_VERSION} is in there${why}`;
 }
 
 async function play(
@@ -49,29 +52,41 @@ async function play(
 ): Promise<void> {
   const progress = new ByteProgress(o.terminal, 'replaying', sizeOf(files));
   try {
-    for (const file of files) {
-      for await (const entries of readLog(file, o.flaws, (bytes) => progress.add(bytes))) {
-        for (const each of entries) take(each, o);
-      }
-    }
-  } catch (error) {
-    throw new CommandError(`cannot read the log (${systemCode(error) ?? error})`, 1);
+    for (const file of files) await playFile(file, progress, o);
   } finally {
     progress.clear();
   }
 }
 
-/** Whatever a line's insides are, the rest of the log is worth reading. */
-function take(
-  { entry, line }: Located,
+async function playFile(
+  file: string,
+  progress: ByteProgress,
   { whatIf, flaws }: { readonly whatIf: WhatIf; readonly flaws: Flaws },
-): void {
+): Promise<void> {
   try {
-    whatIf.take(entry);
-  } catch {
-    flaws.add('malformed', line);
+    for await (const entries of readLog(file, flaws, (bytes) => progress.add(bytes))) {
+      for (const { entry, line } of entries) {
+        // Whatever a line's insides are, the rest of the log is worth reading.
+        if (!whatIf.take(entry)) flaws.add('malformed', file, line);
+      }
+    }
+  } catch (error) {
+    throw new CommandError(`cannot read ${file} (${wordsOf(error)})`, 1);
   }
 }
+
+function wordsOf(error: unknown): string {
+  const code = systemCode(error);
+  if (code === undefined) return String(error);
+  return WORDS[code] ?? code;
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'permission denied',
+  Z_DATA_ERROR: 'it is no gzip archive, or a damaged one',
+};
 
 /** undefined where one of them is no file. */
 function sizeOf(files: readonly string[]): number | undefined {

@@ -56,6 +56,9 @@ export interface Limits {
 
 const MOST_LANES = 5_000;
 const OTHER = '(other lanes)';
+/** There are far fewer; a file that was written by somebody else may hold any words. */
+const MOST_KINDS = 200;
+const OTHER_KINDS = '(others)';
 
 /** Gathers what is found, within bounds: a number of examples for each number, and a number of lanes. */
 export class Findings {
@@ -105,7 +108,8 @@ export class Findings {
     }
   }
 
-  countIn(into: Map<string, Tally>, key: string, exchange: string): void {
+  countIn(into: Map<string, Tally>, what: string, exchange: string): void {
+    const key = into.size < MOST_KINDS || into.has(what) ? what : OTHER_KINDS;
     const known = into.get(key) ?? tally();
     into.set(key, known);
     this.count(known, exchange);

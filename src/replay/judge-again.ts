@@ -1,15 +1,10 @@
-import type { Action, Progress } from '../core/action.ts';
+import type { Progress } from '../core/action.ts';
 import { classify, type Judge } from '../core/classify.ts';
 import { type Found, findMarker, namedMarker } from '../core/find-marker.ts';
 import { newLedger } from '../core/ledger.ts';
 import type { Policy } from '../core/policy.ts';
 import type { ResponseReply, Verdict } from '../core/verdict.ts';
-import type {
-  AttemptLine,
-  LoggedAction,
-  LoggedBasis,
-  LoggedBody,
-} from '../telemetry/attempt-line.ts';
+import type { AttemptLine, LoggedBasis, LoggedBody } from '../telemetry/attempt-line.ts';
 
 /** What the judgement of a recorded attempt is made under. */
 export interface Again {
@@ -113,21 +108,4 @@ function repeatable(o: {
   const was = o.before.replayMethods.includes(method);
   const is = o.policy.replayMethods.includes(method);
   return was === is ? o.basis.progress.replay.repeatable : is;
-}
-
-/** Two waits this close are the same. */
-const SAME_WAIT_MS = 1;
-
-/** How an action compares to the recorded one. */
-export type Comparison = 'same' | 'other_length' | 'other';
-
-/** Holds the action under other rules against the recorded one. */
-export function compareActions(then: LoggedAction, now: Action): Comparison {
-  if (then.kind !== now.kind) return 'other';
-  if (then.kind === 'fail' && now.kind === 'fail') return then.stop === now.stop ? 'same' : 'other';
-  if (then.kind === 'rotate' && now.kind === 'rotate')
-    return then.charged === now.charged ? 'same' : 'other';
-  if (then.kind !== 'wait' || now.kind !== 'wait') return 'same';
-  if (then.ledger !== now.ledger || then.elsewhere !== now.elsewhere) return 'other';
-  return Math.abs(then.delayMs - now.delayMs) <= SAME_WAIT_MS ? 'same' : 'other_length';
 }

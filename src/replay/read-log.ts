@@ -21,19 +21,28 @@ export type Flaw =
   /** Of this version, with a part missing or of another kind. */
   | 'malformed';
 
-/** Lines that could not be used, by reason, with where the first of them stand. */
-export class Flaws {
-  readonly #found = new Map<Flaw, { count: number; readonly lines: number[] }>();
+/** Lines of one file that could not be used for one reason, with where the first of them stand. */
+export interface FlawedLines {
+  readonly file: string;
+  readonly flaw: Flaw;
+  count: number;
+  readonly lines: number[];
+}
 
-  add(flaw: Flaw, line: number): void {
-    const found = this.#found.get(flaw) ?? { count: 0, lines: [] };
+/** Lines that could not be used, by file and reason. */
+export class Flaws {
+  readonly #found = new Map<string, FlawedLines>();
+
+  add(flaw: Flaw, file: string, line: number): void {
+    const key = `${flaw} ${file}`;
+    const found = this.#found.get(key) ?? { file, flaw, count: 0, lines: [] };
     found.count += 1;
     if (found.lines.length < MOST_SHOWN_LINES) found.lines.push(line);
-    this.#found.set(flaw, found);
+    this.#found.set(key, found);
   }
 
-  list(): readonly { readonly flaw: Flaw; readonly count: number; readonly lines: number[] }[] {
-    return [...this.#found].map(([flaw, found]) => ({ flaw, ...found }));
+  list(): readonly FlawedLines[] {
+    return [...this.#found.values()];
   }
 }
 
@@ -42,38 +51,43 @@ const MOST_SHOWN_LINES = 5;
 const LONGEST_LINE = 16 * 1024 * 1024;
 const PIECE_BYTES = 1024 * 1024;
 
-/** Reads a log piece by piece; lines that cannot be used are counted and passed over. `-` is standard input. */
+/**
+ * Reads a log piece by piece; lines that cannot be used are counted and passed over. `-` is standard input, and what is
+ * packed with gzip is unpacked. Throws the system's error where it cannot be read.
+ */
 export async function* readLog(
   file: string,
   flaws: Flaws,
   onBytes: (bytes: number) => void = () => {},
 ): AsyncGenerator<readonly Located[], void, void> {
-  let line = 0;
-  for await (const lines of linePieces(open(file, onBytes))) {
-    const located: Located[] = [];
-    for (const text of lines.texts) {
-      line += 1;
-      if (text === undefined) flaws.add('too_long', line);
-      else take(text, line, lines.isLast, { flaws, located });
-    }
-    yield located;
+  const place = { file, line: 0 };
+  try {
+    for await (const lines of linePieces(open(file, onBytes))) yield taken(lines, flaws, place);
+  } catch (error) {
+    if (!isCutArchive(error)) throw error;
+    flaws.add('cut', file, place.line + 1);
   }
 }
 
-function take(
-  text: string,
-  line: number,
-  isLast: boolean,
-  { flaws, located }: { readonly flaws: Flaws; readonly located: Located[] },
-): void {
-  if (text.trim() === '') return;
-  const read = parseLine(text);
-  if (typeof read !== 'string') located.push({ entry: read, line });
-  else flaws.add(read === 'not_json' && isLast ? 'cut' : read, line);
+function taken({ texts, isLast }: Lines, flaws: Flaws, place: { file: string; line: number }) {
+  const located: Located[] = [];
+  for (const text of texts) {
+    place.line += 1;
+    const read = text === undefined ? 'too_long' : parseLine(text);
+    if (read === 'empty') continue;
+    if (typeof read !== 'string') located.push({ entry: read, line: place.line });
+    else flaws.add(read === 'not_json' && isLast ? 'cut' : read, place.file, place.line);
+  }
+  return located;
 }
 
+/** What an archive holds up to where it was cut off is as good as what a file that was cut off holds. */
+const isCutArchive = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR';
+
 /** Reads one line, or says what is wrong with it. */
-export function parseLine(text: string): LogEntry | Flaw {
+export function parseLine(text: string): LogEntry | Flaw | 'empty' {
+  if (text.trim() === '') return 'empty';
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -84,7 +98,7 @@ export function parseLine(text: string): LogEntry | Flaw {
     return 'foreign';
   }
   if (value.v !== LOG_VERSION) return 'other_version';
-  const shape = SHAPES[value.kind];
+  const shape = SHAPES.get(value.kind);
   if (shape === undefined) return 'foreign';
   return shape.every(([key, type]) => hasType(value[key], type))
     ? (value as unknown as LogEntry)
@@ -93,29 +107,24 @@ export function parseLine(text: string): LogEntry | Flaw {
 
 type Type = 'string' | 'number' | 'object';
 
+const keys = <T extends Type>(type: T, ...names: string[]) =>
+  names.map((name) => [name, type] as const);
+
 /** What every entry of a kind has; deeper faults show when it is judged. */
-const SHAPES: Readonly<Record<string, readonly (readonly [string, Type])[]>> = {
-  head: [['at', 'number']],
-  gap: [['lines', 'number']],
-  policy: [
-    ['id', 'string'],
-    ['policy', 'object'],
+const SHAPES: ReadonlyMap<string, readonly (readonly [string, Type])[]> = new Map([
+  ['head', keys('number', 'at')],
+  ['gap', keys('number', 'lines')],
+  ['policy', [...keys('string', 'id'), ...keys('object', 'policy')]],
+  [
+    'attempt',
+    [
+      ...keys('string', 'exchange', 'lane', 'authority', 'policy'),
+      ...keys('number', 'at', 'n', 'ms'),
+      ...keys('object', 'request', 'route', 'reply', 'verdict', 'action'),
+    ],
   ],
-  attempt: [
-    ...(['exchange', 'lane', 'authority', 'policy'] as const).map(
-      (key) => [key, 'string'] as const,
-    ),
-    ...(['at', 'n', 'ms'] as const).map((key) => [key, 'number'] as const),
-    ...(['request', 'route', 'reply', 'verdict', 'action'] as const).map(
-      (key) => [key, 'object'] as const,
-    ),
-  ],
-  end: [
-    ['exchange', 'string'],
-    ['lane', 'string'],
-    ['at', 'number'],
-  ],
-};
+  ['end', [...keys('string', 'exchange', 'lane'), ...keys('number', 'at')]],
+]);
 
 function hasType(value: unknown, type: Type): boolean {
   return type === 'object' ? isRecord(value) : typeof value === type;

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { LRUCache } from 'lru-cache';
 import type { Policy } from '../core/policy.ts';
 import { type LoggedPolicy, loggedPolicy, type PolicyLine } from '../telemetry/attempt-line.ts';
 
@@ -7,7 +8,7 @@ export interface RuleChange {
   readonly key: string;
   readonly recorded: unknown;
   readonly whatIf: unknown;
-  /** False for what a replay cannot play: when attempts start, and how long they take. */
+  /** False for what a replay cannot play: when attempts start, over which route, and how they are read. */
   readonly replayed: boolean;
 }
 
@@ -25,15 +26,20 @@ const JUDGING = [
   ...(['replies', 'expect', 'markers', 'softBlocks', 'transientStatuses', 'maxAddresses'] as const),
 ] as const;
 const BODY_RULES = ['replies', 'expect', 'markers'] as const;
-/** Their effect is in the recorded times. */
-const UNPLAYED = /^(?:pace|timeouts|authFuse)\b/;
+/** Their effect is in what was recorded: when attempts started, over which route, and what they brought. */
+const UNPLAYED = new RegExp(
+  '^(?:pace|timeouts|authFuse|byteBudget|routes|sessions|upstreams|inspect|replayBodyBytes' +
+    '|resumeDownloads|http2|lenient|controlRequests)\\b',
+);
+/** A writer knows 200 at a time. */
+const MOST_RULES = 2_000;
 const MOST_WISHES = 1_000;
 const MOST_CHANGES = 50;
 
 /** The sets of rules that a log names, and how they differ from those of the configuration. */
 export class RuleSets {
-  readonly #recorded = new Map<string, Policy>();
-  readonly #differences = new Map<string, WeakMap<Policy, Difference>>();
+  readonly #recorded = new LRUCache<string, Policy>({ max: MOST_RULES });
+  readonly #differences = new WeakMap<Policy, WeakMap<Policy, Difference>>();
   readonly #wishes = new WeakMap<Policy, Map<string, Policy>>();
   readonly #changes = new Map<string, RuleChange>();
 
@@ -62,9 +68,9 @@ export class RuleSets {
     return made;
   }
 
-  compare(id: string, before: Policy, policy: Policy): Difference {
-    const known = this.#differences.get(id) ?? new WeakMap<Policy, Difference>();
-    this.#differences.set(id, known);
+  compare(before: Policy, policy: Policy): Difference {
+    const known = this.#differences.get(before) ?? new WeakMap<Policy, Difference>();
+    this.#differences.set(before, known);
     const found = known.get(policy);
     if (found) return found;
     const made = {

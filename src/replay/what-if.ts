@@ -13,11 +13,12 @@ import type {
   LoggedAction,
   LoggedBasis,
 } from '../telemetry/attempt-line.ts';
+import { sameVerdict, tell, waitMs } from './comparison.ts';
 import { Findings, type HostFindings, type LaneFindings } from './findings.ts';
-import { type HostPair, HostPairs } from './host-pairs.ts';
-import { compareActions, judgeAgain, progressAgain } from './judge-again.ts';
+import type { HostWorld } from './host-world.ts';
+import { type HostPair, Hosts } from './hosts.ts';
+import { judgeAgain, progressAgain } from './judge-again.ts';
 import { type RuleChange, RuleSets } from './rule-sets.ts';
-import { isCharged, noteStep, sameVerdict } from './step.ts';
 
 export interface WhatIfOptions {
   readonly config: Config;
@@ -59,7 +60,7 @@ export class WhatIf {
   readonly findings: Findings;
   readonly #o: WhatIfOptions;
   readonly #rules: RuleSets;
-  readonly #hosts = new HostPairs();
+  readonly #hosts = new Hosts();
   #isOtherVersion = true;
   readonly #courses = new LRUCache<string, Course>({ max: MOST_EXCHANGES });
 
@@ -69,8 +70,17 @@ export class WhatIf {
     this.#rules = new RuleSets();
   }
 
-  /** Takes the next entry. Throws on one whose insides are not what they should be. */
-  take(entry: LogEntry): void {
+  /** Takes the next entry; false: its insides are not what they should be. */
+  take(entry: LogEntry): boolean {
+    try {
+      this.#take(entry);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #take(entry: LogEntry): void {
     switch (entry.kind) {
       case 'head':
         this.#isOtherVersion = entry.forbear !== this.#o.version;
@@ -95,8 +105,9 @@ export class WhatIf {
     return this.#rules.changes();
   }
 
+  /** Hosts that would have fared differently. */
   hosts(): readonly HostFindings[] {
-    return this.#hosts.findings();
+    return this.#hosts.different();
   }
 
   #attempt(line: AttemptLine): void {
@@ -109,24 +120,24 @@ export class WhatIf {
       findings.count(limits.unknownRules, line.exchange);
       return;
     }
-    const pair = this.#hosts.of(line.authority);
-    const policy = this.#policyFor(line, before);
+    const pair = this.#hosts.pair(line.authority);
     if (this.#courses.get(line.exchange)?.ended) {
-      pair.before.record(line, before, line.verdict);
+      book(pair.before, line, before);
       findings.count(limits.behind, line.exchange);
       return;
     }
-    if (line.basis === undefined) {
-      pair.before.record(line, before, line.verdict);
-      pair.other.record(line, policy, line.verdict);
+    const policy = this.#policyFor(line, before);
+    const { basis } = line;
+    if (basis === undefined) {
+      book(pair.before, line, before);
+      book(pair.other, line, policy);
       findings.count(limits.parts, line.exchange);
       return;
     }
     const lane = findings.lane(line.lane);
+    this.#compare({ line, basis, before, policy, pair, lane });
     findings.compared += 1;
     lane.attempts += 1;
-    const { basis } = line;
-    this.#compare({ line, basis, before, policy, pair, lane });
   }
 
   #compare(one: Case): void {
@@ -134,7 +145,7 @@ export class WhatIf {
     const startedAt = line.at - line.ms;
     const hold = pair.other.holds(startedAt);
     if (hold !== undefined && pair.before.holds(startedAt) === undefined) {
-      pair.before.record(line, before, line.verdict);
+      book(pair.before, line, before);
       this.findings.count(lane.held[hold], line.exchange);
       this.#ends(line);
       return;
@@ -145,19 +156,23 @@ export class WhatIf {
     const action = decide(verdict, this.#progress(one), policy);
     if (isCharged(line.action)) pair.before.withdraw(before, line.at);
     if (isCharged(action)) pair.other.withdraw(policy, line.at);
-    this.#tell(one, verdict, action);
+    const found = tell(this.findings, lane, { recorded: line, whatIf: { verdict, action } });
+    if (found === 'other') this.#ends(line);
+    if (found === 'other_length') this.#goesOn(line, action);
   }
 
   #judge(one: Case): Verdict {
     const { line, basis, before, policy } = one;
-    const change = this.#rules.compare(line.policy, before, policy);
+    const { limits } = this.findings;
+    const change = this.#rules.compare(before, policy);
     const markers = change.markers || this.#isOtherVersion ? 'maybe_others' : 'as_recorded';
     const blockedAddresses = blockedNow(one) ?? basis.blockedAddresses;
+    const isSame = !change.judging && blockedAddresses === basis.blockedAddresses;
+    // Who saw the whole body judged by these very rules.
+    if (isSame && !this.#isOtherVersion && isCut(line)) return line.verdict;
     const { tools } = this.#o;
     const verdict = judgeAgain({ line, basis, policy, blockedAddresses, markers, tools });
-    const { limits } = this.findings;
     if (change.bodyRules && isCut(line)) this.findings.count(limits.unseenBodies, line.exchange);
-    const isSame = !change.judging && blockedAddresses === basis.blockedAddresses;
     if (isSame && !sameVerdict(line.verdict, verdict)) {
       this.findings.count(limits.drift, line.exchange);
     }
@@ -188,37 +203,16 @@ export class WhatIf {
     });
   }
 
-  #tell({ line, lane }: Case, verdict: Verdict, action: Action): void {
-    const then = line.action;
-    noteStep({ line, verdict, action }, lane, this.findings);
-    switch (compareActions(then, action)) {
-      case 'same':
-        return;
-      case 'other':
-        this.#ends(line);
-        return;
-      case 'other_length':
-        this.#otherLength(line, lane, { then, action });
-        return;
-    }
-  }
-
-  #otherLength(
-    line: AttemptLine,
-    lane: LaneFindings,
-    { then, action }: { readonly then: LoggedAction; readonly action: Action },
-  ): void {
-    if (then.kind !== 'wait' || action.kind !== 'wait') return;
-    const byMs = action.delayMs - then.delayMs;
-    this.findings.count(byMs > 0 ? lane.waits.longer : lane.waits.shorter, line.exchange);
+  /** After a wait of another length. */
+  #goesOn(line: AttemptLine, action: Action): void {
     if (this.#o.afterOtherWaits === 'end') {
       this.#ends(line);
       return;
     }
     const course = this.#courses.get(line.exchange);
     if (course === undefined) this.findings.count(this.findings.different, line.exchange);
-    const lateMs = (course?.lateMs ?? 0) + byMs;
-    this.#courses.set(line.exchange, { ended: false, lateMs, lastDelayMs: action.delayMs });
+    const lateMs = (course?.lateMs ?? 0) + waitMs(action) - waitMs(line.action);
+    this.#courses.set(line.exchange, { ended: false, lateMs, lastDelayMs: waitMs(action) });
   }
 
   #ends(line: AttemptLine): void {
@@ -252,6 +246,12 @@ export class WhatIf {
   }
 }
 
+/** An attempt whose step is not compared, as it was recorded. */
+function book(world: HostWorld, line: AttemptLine, policy: Policy): void {
+  world.record(line, policy, line.verdict);
+  if (isCharged(line.action)) world.withdraw(policy, line.at);
+}
+
 /** The addresses that met a 403 by then, where they would have been others; nothing else asks for them. */
 function blockedNow({ line, pair }: Case): readonly string[] | undefined {
   if (line.reply.kind === 'failure' || line.reply.status !== 403) return undefined;
@@ -259,6 +259,8 @@ function blockedNow({ line, pair }: Case): readonly string[] | undefined {
   const is = pair.other.blockedAddresses(path, line.at);
   return pair.before.blockedAddresses(path, line.at).length === is.length ? undefined : is;
 }
+
+const isCharged = (action: Action | LoggedAction): boolean => 'charged' in action && action.charged;
 
 const isCut = ({ reply }: AttemptLine): boolean =>
   reply.kind === 'response' && reply.body.kind === 'seen' && reply.body.chars !== undefined;

@@ -133,9 +133,11 @@ const POLICY_KEYS = [
   ...(['patienceMs', 'maxAttempts', 'maxAddresses', 'maxRateWaits', 'backoff'] as const),
   ...(['transientStatuses', 'retryAfter', 'budget', 'breaker', 'pace', 'timeouts'] as const),
   ...(['replayMethods', 'softBlocks', 'markers', 'authFuse', 'replies', 'expect'] as const),
+  ...(['byteBudget', 'routes', 'sessions', 'upstreams', 'inspect', 'replayBodyBytes'] as const),
+  ...(['resumeDownloads', 'http2', 'lenient', 'controlRequests'] as const),
 ] as const;
 
-/** The part of the rules that judgement, waiting and health rest on: nothing secret is in it. */
+/** The rules that attempts are made, judged and repeated under: nothing secret is in them. */
 export type LoggedPolicy = Pick<Policy, (typeof POLICY_KEYS)[number]>;
 
 /** Takes out of the rules what is logged of them. */

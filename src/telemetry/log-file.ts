@@ -2,7 +2,6 @@ import {
   close,
   closeSync,
   constants,
-  fchmodSync,
   fstat,
   fstatSync,
   open,
@@ -66,8 +65,10 @@ export class LogFile {
     this.#o = options;
     this.#fd = openSync(options.file, FLAGS | constants.O_NONBLOCK, 0o600);
     const found = fstatSync(this.#fd);
-    if (!found.isFile()) throw new TypeError(`${options.file} is not a regular file`);
-    if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) fchmodSync(this.#fd, 0o600);
+    if (!found.isFile()) {
+      closeSync(this.#fd);
+      throw new TypeError('it is not a regular file');
+    }
     this.#size = found.size;
     this.#lookedAt = options.clock.now();
     const newLine = found.size > 0 && !endsWhole(options.file, found.size) ? '\n' : '';
@@ -174,7 +175,7 @@ export class LogFile {
     const found = await fileFstat(fd);
     if (!found.isFile()) {
       await fileClose(fd).catch(() => {});
-      throw new TypeError(`${this.#o.file} is not a regular file`);
+      throw new TypeError('it is not a regular file');
     }
     this.#wantsOpen = false;
     const before = this.#fd;
@@ -206,7 +207,8 @@ export class LogFile {
     this.#trouble = undefined;
     const lost = this.#lost - this.#toldLost;
     this.#toldLost = this.#lost;
-    if (lost > 0) this.write(this.#o.gap(lost));
+    // Straight in: the end of the proxy must not hide that lines are missing.
+    if (lost > 0) this.#lines.push(this.#o.gap(lost));
     this.#o.tell(
       'info',
       `the attempt log ${this.#o.file} is written again; ${lost} lines are lost`,
