@@ -10,11 +10,11 @@ import type { ResponseReply } from '../../src/core/verdict.ts';
 import { judgeTools } from '../../src/judge-tools.ts';
 import {
   attemptLine,
-  type BodyLimits,
   LOG_VERSION,
   type LogEntry,
   loggedPolicy,
 } from '../../src/telemetry/attempt-line.ts';
+import type { BodyLimits } from '../../src/telemetry/logged-reply.ts';
 import { exchangeFor } from './playbook.ts';
 import { policyWith } from './policy.ts';
 import { fresh } from './recorded.ts';
@@ -84,7 +84,15 @@ export class MadeLog {
       ...made.progress,
     };
     const event = {
-      ...{ type: 'attempt_finished', at, exchange, lane: 'shop.test', n, reply, verdict } as const,
+      ...({
+        type: 'attempt_finished',
+        at,
+        exchange,
+        lane: 'shop.test',
+        n,
+        reply,
+        verdict,
+      } as const),
       route: {
         ...{ id: route, label: route, upstream: 'pool', session: undefined, generation: 0 },
         way: { kind: 'direct' } as const,
