@@ -172,7 +172,9 @@ export class WhatIf {
     if (isSame && !this.#isOtherVersion && isCut(line)) return line.verdict;
     const { tools } = this.#o;
     const verdict = judgeAgain({ line, basis, policy, blockedAddresses, markers, tools });
-    if (change.bodyRules && isCut(line)) this.findings.count(limits.unseenBodies, line.exchange);
+    if (isCut(line) && change.looksInto(statusOf(line))) {
+      this.findings.count(limits.unseenBodies, line.exchange);
+    }
     if (isSame && !sameVerdict(line.verdict, verdict)) {
       this.findings.count(limits.drift, line.exchange);
     }
@@ -276,6 +278,8 @@ function blockedNow({ line, pair }: Case): readonly string[] | undefined {
 }
 
 const isCharged = (action: Action | LoggedAction): boolean => 'charged' in action && action.charged;
+
+const statusOf = ({ reply }: AttemptLine): number => (reply.kind === 'response' ? reply.status : 0);
 
 const isCut = ({ reply }: AttemptLine): boolean =>
   reply.kind === 'response' && reply.body.kind === 'seen' && reply.body.chars !== undefined;
