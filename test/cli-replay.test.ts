@@ -61,7 +61,7 @@ test('a log that was cut midway is read up to there', async () => {
     // All but the last line end: that one is whole.
     const isWhole = at === text.length - 1;
     assert.match(out, isWhole ? /^3 attempts of 2/ : /^2 attempts of 1 exchange,/);
-    const told = /passed over: 1 line cut off in the middle \(\S+cut\.jsonl, line 5\)/.test(out);
+    const told = /passed over: 1 line, cut off in the middle \(\S+cut\.jsonl, line 5\)/.test(out);
     assert.equal(told, !isWhole);
   }
 });
@@ -69,7 +69,7 @@ test('a log that was cut midway is read up to there', async () => {
 test('half a line of a process that was killed costs that line only', async () => {
   const text = good();
   const file = written('killed.jsonl', `${text}{"v":1,"kind":"att\n${text}`);
-  assert.deepEqual(await unusable(file), [['that are no JSON', 1, [6]]]);
+  assert.deepEqual(await unusable(file), [['not JSON', 1, [6]]]);
   assert.equal((await replayed(file, '')).attempts, 6);
 });
 
@@ -79,7 +79,7 @@ test('lines of other versions and foreign lines are passed over, with their plac
   const newer = good().replaceAll('"v":1,', '"v":2,');
   const file = written('mixed.jsonl', [...foreign, ...odd, newer, '', good()].join('\n'));
   assert.deepEqual(await unusable(file), [
-    ['that are no lines of an attempt log', 8, [1, 2, 3, 4, 5]],
+    ['not of an attempt log', 8, [1, 2, 3, 4, 5]],
     ['of another version of the format', 5, [9, 10, 11, 12, 13]],
   ]);
   const { status, out } = await under(file);
@@ -126,16 +126,13 @@ test('a file in which no attempt is, is an error that says what is there instead
     [written('head.jsonl', `${head}\n`), /no attempt of an attempt log of version 1 is in there$/],
     [
       written('v9.jsonl', good().replaceAll('"v":1', '"v":9')),
-      /\(5 lines of another version of the format, from line 1 on\)$/,
+      /\(5 lines, of another version of the format, from line 1 on\)$/,
     ],
-    [written('noise.jsonl', noise), /lines that are no JSON, from line 1 on/],
-    [
-      written('log.txt', 'GET / 200\nGET /x 404\n'),
-      /\(2 lines that are no JSON, from line 1 on\)$/,
-    ],
+    [written('noise.jsonl', noise), /lines, not JSON, from line 1 on/],
+    [written('log.txt', 'GET / 200\nGET /x 404\n'), /\(2 lines, not JSON, from line 1 on\)$/],
     [
       written('gz.jsonl', gzipSync(good())),
-      /lines? (?:that are no JSON|cut off in the middle), from line 1 on/,
+      /lines?, (?:not JSON|cut off in the middle), from line 1 on/,
     ],
     [fresh('missing.jsonl'), /^cannot read \S+missing\.jsonl \(there is no such file\)$/],
     [folder, /^cannot read \S+ \(it is a folder\)$/],
@@ -183,7 +180,7 @@ test('lines without an end are bounded in memory, and what comes behind them is 
   const look = () => {
     most = Math.max(most, process.memoryUsage().arrayBuffers - before);
   };
-  for await (const piece of readLog(file, flaws, look)) entries += piece.length;
+  for await (const piece of readLog(file, flaws, look)) entries += [...piece].length;
   assert.equal(entries, 5);
   assert.deepEqual(flaws.list(), [{ file, flaw: 'too_long', count: 1, lines: [1] }]);
   assert.ok(most < 150 * MB, `${Math.round(most / MB)} MiB`);
@@ -236,9 +233,7 @@ test('standard input is read, and so are several files in their order', LIMIT, a
   const second = written('two.jsonl', `oops\n${lines.slice(3).join('\n')}\n`);
   const both = JSON.parse((await under(first, '--log', second, '--json')).out);
   assert.deepEqual([both.attempts, both.compared, both.files], [3, 2, [first, second]]);
-  assert.deepEqual(both.unusable, [
-    { file: second, what: 'that are no JSON', count: 1, lines: [1] },
-  ]);
+  assert.deepEqual(both.unusable, [{ file: second, what: 'not JSON', count: 1, lines: [1] }]);
 });
 
 test('what stands in a log cannot write to the terminal', async () => {

@@ -196,6 +196,8 @@ test('of bodies that were not kept it is said that nothing is known', async () =
       ...of('a'),
     },
   ]);
+  const replies = 'replies: [{ when: { status: 404, body_contains: x }, verdict: terminal }]';
+  assert.deepEqual((await under(log, replies)).found.doubtful, []);
 });
 
 test("the user's own markers are looked for", async () => {

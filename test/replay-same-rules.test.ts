@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import type { BodyLimits } from '../src/telemetry/attempt-line.ts';
+import type { BodyLimits } from '../src/telemetry/logged-reply.ts';
 import { startExit } from './support/exit-proxy.ts';
 import { LIMIT } from './support/forbear-process.ts';
 import { events, type Seen, send, site } from './support/letters.ts';

@@ -59,10 +59,10 @@ interface HostFacts {
 
 const FLAWS: Record<Flaw, string> = {
   cut: 'cut off in the middle',
-  not_json: 'that are no JSON',
-  foreign: 'that are no lines of an attempt log',
+  not_json: 'not JSON',
+  foreign: 'not of an attempt log',
   other_version: 'of another version of the format',
-  too_long: 'that are too long to be any',
+  too_long: 'too long to be of one',
   malformed: 'of this version, but damaged',
 };
 
@@ -140,7 +140,7 @@ export function replayText(facts: ReplayFacts): string {
     `${counted(facts.attempts, 'attempt')} of ${counted(facts.exchanges, 'exchange')}, ${facts.compared} compared`,
     ...facts.unusable.map(
       ({ file, what, count, lines }) =>
-        `passed over: ${counted(count, 'line')} ${what} (${printable(file)}, line ${lines.join(', ')}${count > lines.length ? ', …' : ''})`,
+        `passed over: ${counted(count, 'line')}, ${what} (${printable(file)}, line ${lines.join(', ')}${count > lines.length ? ', …' : ''})`,
     ),
     ...(facts.missing_lines > 0
       ? [`missing: ${counted(facts.missing_lines, 'line')} lost when the log was written`]

@@ -40,7 +40,7 @@ export async function replay(flags: ReplayFlags, terminal: Terminal): Promise<Ex
 
 function nothingIn({ files, unusable }: ReplayFacts): string {
   const flaws = unusable.map(
-    ({ count, what, lines }) => `${counted(count, 'line')} ${what}, from line ${lines[0]} on`,
+    ({ count, what, lines }) => `${counted(count, 'line')}, ${what}, from line ${lines[0]} on`,
   );
   const why = flaws.length > 0 ? ` (${flaws.join('; ')})` : '';
   return `${files.join(', ')}: no attempt of an attempt log of version ${LOG_VERSION} is in there${why}`;

@@ -35,6 +35,7 @@ export function rateSignal(raw: RawHeaders, nowWall: number): RateSignal | undef
 
 /** The sign that nothing is left (remaining = 0, in any known form), with the time of its reset where that is told. */
 export function exhausted(raw: RawHeaders, nowWall: number): RateSignal | Unbounded | undefined {
+  if (!namesLimits(raw)) return undefined;
   const now = replyNow(raw, nowWall);
   const spent = limitsIn(raw, now).filter((limit) => limit.left === 'nothing');
   const first = spent[0]?.sign;
@@ -68,6 +69,10 @@ const PAIRS: readonly { remaining: string; reset: string }[] = [
   { remaining: 'x-ratelimit-remaining-requests', reset: 'x-ratelimit-reset-requests' },
   { remaining: 'x-ratelimit-remaining-tokens', reset: 'x-ratelimit-reset-tokens' },
 ];
+
+/** Asked of every good reply, of which few say anything about limits. */
+const namesLimits = (raw: RawHeaders): boolean =>
+  raw.some((text, i) => i % 2 === 0 && /rate-?limit/i.test(text));
 
 function limitsIn(raw: RawHeaders, now: Now): Limit[] {
   return [...structuredLimits(raw, now), ...PAIRS.flatMap((pair) => pairedLimit(raw, pair, now))];

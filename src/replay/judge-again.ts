@@ -1,10 +1,11 @@
 import type { Progress } from '../core/action.ts';
 import { classify, type Judge } from '../core/classify.ts';
 import { type Found, findMarker, namedMarker } from '../core/find-marker.ts';
-import { newLedger } from '../core/ledger.ts';
 import type { Policy } from '../core/policy.ts';
 import type { ResponseReply, Verdict } from '../core/verdict.ts';
-import type { AttemptLine, LoggedBasis, LoggedBody } from '../telemetry/attempt-line.ts';
+import type { AttemptLine } from '../telemetry/attempt-line.ts';
+import { type LoggedBasis, progressOf } from '../telemetry/logged-basis.ts';
+import type { LoggedBody } from '../telemetry/logged-reply.ts';
 
 /** What the judgement of a recorded attempt is made under. */
 export interface Again {
@@ -81,31 +82,25 @@ export function progressAgain(o: {
   readonly lateMs: number;
   readonly lastDelayMs: number | undefined;
 }): Progress {
-  const { progress } = o.basis;
+  const { line, basis } = o;
+  const progress = progressOf(basis, { n: line.n, routeId: line.route.id });
   const { ledger } = progress;
   return {
     ...progress,
     ...o.lane,
-    ledger: {
-      ...newLedger,
-      ...ledger,
-      lastDelayMs: o.lastDelayMs ?? ledger.lastDelayMs,
-    },
+    ledger: { ...ledger, lastDelayMs: o.lastDelayMs ?? ledger.lastDelayMs },
     now: progress.now + o.lateMs,
     deadline: progress.deadline + o.policy.patienceMs - o.before.patienceMs,
-    replay: { ...progress.replay, repeatable: repeatable(o) },
+    replay: { ...progress.replay, repeatable: repeatable(o, progress.replay.repeatable) },
   };
 }
 
 /** An Idempotency-Key is as good as before; a method is as good as the rules say. */
-function repeatable(o: {
-  readonly line: AttemptLine;
-  readonly basis: LoggedBasis;
-  readonly before: Policy;
-  readonly policy: Policy;
-}): boolean {
-  const method = o.line.request.method.toUpperCase();
-  const was = o.before.replayMethods.includes(method);
-  const is = o.policy.replayMethods.includes(method);
-  return was === is ? o.basis.progress.replay.repeatable : is;
+function repeatable(
+  { line, before, policy }: Pick<Parameters<typeof progressAgain>[0], 'line' | 'before' | 'policy'>,
+  recorded: boolean,
+): boolean {
+  const method = line.request.method.toUpperCase();
+  const is = policy.replayMethods.includes(method);
+  return before.replayMethods.includes(method) === is ? recorded : is;
 }

@@ -16,8 +16,8 @@ export interface RuleChange {
 interface Difference {
   /** In what verdicts rest on. */
   readonly judging: boolean;
-  /** In what looks into bodies. */
-  readonly bodyRules: boolean;
+  /** Whether rules that differ look into the bodies of replies with this status. */
+  readonly looksInto: (status: number) => boolean;
   /** In the pages that the user knows. */
   readonly markers: boolean;
 }
@@ -25,7 +25,6 @@ interface Difference {
 const JUDGING = [
   ...(['replies', 'expect', 'markers', 'softBlocks', 'transientStatuses', 'maxAddresses'] as const),
 ] as const;
-const BODY_RULES = ['replies', 'expect', 'markers'] as const;
 /** Their effect is in what was recorded: when attempts started, over which route, and what they brought. */
 const UNPLAYED = new RegExp(
   '^(?:pace|timeouts|authFuse|byteBudget|routes|sessions|upstreams|inspect|replayBodyBytes' +
@@ -75,7 +74,7 @@ export class RuleSets {
     if (found) return found;
     const made = {
       judging: differs(before, policy, JUDGING),
-      bodyRules: differs(before, policy, BODY_RULES),
+      looksInto: bodyLook(before, policy),
       markers: differs(before, policy, ['markers']),
     };
     known.set(policy, made);
@@ -101,6 +100,20 @@ const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? nu
 
 function differs(a: Policy, b: Policy, keys: readonly (keyof LoggedPolicy)[]): boolean {
   return keys.some((key) => !isDeepStrictEqual(plain(a[key]), plain(b[key])));
+}
+
+function bodyLook(before: Policy, policy: Policy): Difference['looksInto'] {
+  if (differs(before, policy, ['markers'])) return () => true;
+  const both = [before, policy];
+  const replies = differs(before, policy, ['replies'])
+    ? both.flatMap((rules) =>
+        rules.replies.filter(({ when }) => when.bodyContains ?? when.bodyMatches),
+      )
+    : [];
+  const expect = differs(before, policy, ['expect']) ? both.flatMap((rules) => rules.expect) : [];
+  return (status) =>
+    replies.some(({ when }) => when.statuses?.includes(status) ?? true) ||
+    expect.some(({ when }) => when.statuses?.includes(status) ?? (status >= 200 && status < 300));
 }
 
 function changedIn(prefix: string, before: object, after: object): RuleChange[] {

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { Config } from '../config/config.ts';
 import { policyFor } from '../config/resolve.ts';
 import type { Action, Progress } from '../core/action.ts';
@@ -6,13 +5,8 @@ import type { Judge } from '../core/classify.ts';
 import { decide } from '../core/decide.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Verdict } from '../core/verdict.ts';
-import type {
-  AttemptLine,
-  EndLine,
-  LogEntry,
-  LoggedAction,
-  LoggedBasis,
-} from '../telemetry/attempt-line.ts';
+import type { AttemptLine, EndLine, LogEntry, LoggedAction } from '../telemetry/attempt-line.ts';
+import type { LoggedBasis } from '../telemetry/logged-basis.ts';
 import { sameVerdict, tell, waitMs } from './comparison.ts';
 import { Findings, type HostFindings, type LaneFindings } from './findings.ts';
 import type { HostWorld } from './host-world.ts';
@@ -33,6 +27,7 @@ export interface WhatIfOptions {
 
 /** Exchanges that went another way, of which no more than these are remembered. */
 const MOST_EXCHANGES = 200_000;
+const MOST_POLICIES = 20_000;
 
 /** An exchange that is not as it was: it ended, or its waits were of another length. */
 interface Course {
@@ -61,13 +56,18 @@ export class WhatIf {
   readonly #o: WhatIfOptions;
   readonly #rules: RuleSets;
   readonly #hosts = new Hosts();
+  /** No target asks for a path: then what a host's requests live under is looked up once. */
+  readonly #isPathless: boolean;
+  readonly #policies = new Map<string, Policy>();
   #isOtherVersion = true;
-  readonly #courses = new LRUCache<string, Course>({ max: MOST_EXCHANGES });
+  /** The oldest first. */
+  readonly #courses = new Map<string, Course>();
 
   constructor(options: WhatIfOptions) {
     this.#o = options;
     this.findings = new Findings(options.examples);
     this.#rules = new RuleSets();
+    this.#isPathless = options.config.targets.every(({ match }) => match.path === undefined);
   }
 
   /** Takes the next entry; false: its insides are not what they should be. */
@@ -166,13 +166,15 @@ export class WhatIf {
     const { limits } = this.findings;
     const change = this.#rules.compare(before, policy);
     const markers = change.markers || this.#isOtherVersion ? 'maybe_others' : 'as_recorded';
-    const blockedAddresses = blockedNow(one) ?? basis.blockedAddresses;
-    const isSame = !change.judging && blockedAddresses === basis.blockedAddresses;
+    const blockedAddresses = blockedNow(one) ?? basis.blockedAddresses ?? NONE;
+    const isSame = !change.judging && blockedAddresses === (basis.blockedAddresses ?? NONE);
     // Who saw the whole body judged by these very rules.
     if (isSame && !this.#isOtherVersion && isCut(line)) return line.verdict;
     const { tools } = this.#o;
     const verdict = judgeAgain({ line, basis, policy, blockedAddresses, markers, tools });
-    if (change.bodyRules && isCut(line)) this.findings.count(limits.unseenBodies, line.exchange);
+    if (isCut(line) && change.looksInto(statusOf(line))) {
+      this.findings.count(limits.unseenBodies, line.exchange);
+    }
     if (isSame && !sameVerdict(line.verdict, verdict)) {
       this.findings.count(limits.drift, line.exchange);
     }
@@ -194,9 +196,9 @@ export class WhatIf {
       before,
       policy,
       lane: {
-        budgetLeft: was === is ? progress.budgetLeft : is,
-        laneFailures: Math.max(0, progress.laneFailures + failures),
-        pausedUntil: samePause ? progress.pausedUntil : pair.other.pausedUntil,
+        budgetLeft: was === is ? (progress.budgetLeft ?? true) : is,
+        laneFailures: Math.max(0, (progress.laneFailures ?? 0) + failures),
+        pausedUntil: samePause ? (progress.pausedUntil ?? 0) : pair.other.pausedUntil,
       },
       lateMs: course?.lateMs ?? 0,
       lastDelayMs: course?.lastDelayMs,
@@ -209,16 +211,24 @@ export class WhatIf {
       this.#ends(line);
       return;
     }
-    const course = this.#courses.get(line.exchange);
-    if (course === undefined) this.findings.count(this.findings.different, line.exchange);
-    const lateMs = (course?.lateMs ?? 0) + waitMs(action) - waitMs(line.action);
-    this.#courses.set(line.exchange, { ended: false, lateMs, lastDelayMs: waitMs(action) });
+    const lateMs =
+      (this.#courses.get(line.exchange)?.lateMs ?? 0) + waitMs(action) - waitMs(line.action);
+    this.#differs(line.exchange, { ended: false, lateMs, lastDelayMs: waitMs(action) });
   }
 
-  #ends(line: AttemptLine): void {
-    const course = this.#courses.get(line.exchange);
-    if (course === undefined) this.findings.count(this.findings.different, line.exchange);
-    this.#courses.set(line.exchange, { ended: true, lateMs: 0, lastDelayMs: undefined });
+  #ends({ exchange }: AttemptLine): void {
+    this.#differs(exchange, { ended: true, lateMs: 0, lastDelayMs: undefined });
+  }
+
+  #differs(exchange: string, course: Course): void {
+    const { findings } = this;
+    if (!this.#courses.has(exchange)) findings.count(findings.different, exchange);
+    this.#courses.set(exchange, course);
+    if (this.#courses.size <= MOST_EXCHANGES) return;
+    for (const [oldest] of this.#courses) {
+      this.#courses.delete(oldest);
+      return;
+    }
   }
 
   #end({ exchange, lane, stop, at }: EndLine): void {
@@ -232,17 +242,22 @@ export class WhatIf {
   }
 
   #policyFor({ request, authority }: AttemptLine, before: Policy): Policy {
-    const { host, path, method, client, profile, wished, redrive } = request;
-    const { policy } = policyFor(this.#o.config, {
-      host,
-      authority,
-      path,
-      method,
-      client,
-      profile,
-    });
+    const policy = this.#configured(request, authority);
+    const { wished, redrive } = request;
     // A redrive has a patience of its own.
     return this.#rules.wished(policy, redrive ? { patienceMs: before.patienceMs } : (wished ?? {}));
+  }
+
+  #configured(request: AttemptLine['request'], authority: string): Policy {
+    const { host, path, method, client, profile } = request;
+    const asked = { host, authority, path, method, client, profile };
+    if (!this.#isPathless) return policyFor(this.#o.config, asked).policy;
+    const key = `${host} ${authority} ${method} ${client} ${profile}`;
+    const known = this.#policies.get(key);
+    if (known) return known;
+    const { policy } = policyFor(this.#o.config, asked);
+    if (this.#policies.size < MOST_POLICIES) this.#policies.set(key, policy);
+    return policy;
   }
 }
 
@@ -251,6 +266,8 @@ function book(world: HostWorld, line: AttemptLine, policy: Policy): void {
   world.record(line, policy, line.verdict);
   if (isCharged(line.action)) world.withdraw(policy, line.at);
 }
+
+const NONE: readonly string[] = [];
 
 /** The addresses that met a 403 by then, where they would have been others; nothing else asks for them. */
 function blockedNow({ line, pair }: Case): readonly string[] | undefined {
@@ -261,6 +278,8 @@ function blockedNow({ line, pair }: Case): readonly string[] | undefined {
 }
 
 const isCharged = (action: Action | LoggedAction): boolean => 'charged' in action && action.charged;
+
+const statusOf = ({ reply }: AttemptLine): number => (reply.kind === 'response' ? reply.status : 0);
 
 const isCut = ({ reply }: AttemptLine): boolean =>
   reply.kind === 'response' && reply.body.kind === 'seen' && reply.body.chars !== undefined;

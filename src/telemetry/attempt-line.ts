@@ -1,11 +1,10 @@
-import type { Action, Ledger, Progress, Stop } from '../core/action.ts';
-import type { Sighting } from '../core/diagnose.ts';
-import { findMarker } from '../core/find-marker.ts';
+import type { Action, Stop } from '../core/action.ts';
 import type { Policy } from '../core/policy.ts';
-import type { Suspicion } from '../core/soft-block.ts';
-import type { BodySight, FailureReply, ResponseReply, Verdict } from '../core/verdict.ts';
-import { blankFields, blankUrl } from '../dead-letters/secrets.ts';
-import type { Basis, ProxyEvent } from './events.ts';
+import type { Verdict } from '../core/verdict.ts';
+import { blankUrl } from '../dead-letters/secrets.ts';
+import type { ProxyEvent } from './events.ts';
+import { type LoggedBasis, loggedBasis } from './logged-basis.ts';
+import { type BodyLimits, type LoggedReply, loggedReply } from './logged-reply.ts';
 
 /** The version of the attempt log's format; readers refuse others. */
 export const LOG_VERSION = 1;
@@ -60,53 +59,16 @@ export interface LoggedRequest {
   readonly path: string;
   readonly client: string;
   readonly profile?: string;
-  readonly session: boolean;
-  readonly redrive: boolean;
+  readonly session?: true;
+  readonly redrive?: true;
   readonly startedAt: number;
   readonly wished?: { readonly patienceMs?: number; readonly maxAttempts?: number };
-}
-
-export type LoggedReply =
-  | FailureReply
-  | (Omit<ResponseReply, 'body'> & { readonly body: LoggedBody });
-
-/** A body of which no more is kept than the settings say. */
-export type LoggedBody =
-  | Exclude<BodySight, { kind: 'seen' }>
-  | (Extract<BodySight, { kind: 'seen' }> & {
-      /** How long the text was; present when this is only its beginning. */
-      readonly chars?: number;
-      /** The challenge, block or throttle page that the whole of it is; absent where nobody looked. */
-      readonly marker?: { readonly id: string; readonly signs: readonly string[] } | null;
-    });
-
-/** No more of a body's text is kept. */
-export interface BodyLimits {
-  /** Of replies that were judged good. */
-  readonly goodChars: number;
-  /** Of all others. */
-  readonly otherChars: number;
 }
 
 /** An action, without the verdict that the line has anyway. */
 export type LoggedAction =
   | Exclude<Action, { kind: 'rotate' }>
   | { readonly kind: 'rotate'; readonly charged: boolean };
-
-export interface LoggedBasis {
-  readonly progress: LoggedProgress;
-  readonly retriesLeft: number;
-  readonly nowWall: number;
-  readonly blockedAddresses: readonly string[];
-  readonly expectText?: string;
-  readonly suspicion?: Suspicion;
-  readonly seen?: Sighting;
-}
-
-/** Where the exchange stood; of its books only what is not empty. */
-export interface LoggedProgress extends Omit<Progress, 'ledger'> {
-  readonly ledger: Partial<Ledger>;
-}
 
 /** An exchange has ended. */
 export interface EndLine {
@@ -181,7 +143,9 @@ export function attemptLine(
       event.action.kind === 'rotate'
         ? { kind: 'rotate', charged: event.action.charged }
         : event.action,
-    ...(basis === undefined ? {} : { basis: basisOf(basis) }),
+    ...(basis === undefined
+      ? {}
+      : { basis: loggedBasis(basis, { n: event.n, routeId: route.id }) }),
   };
 }
 
@@ -210,89 +174,9 @@ function requestOf({ exchange }: Of<'attempt_finished'>): LoggedRequest {
     path: blankUrl(target.path).value,
     client: exchange.client.name,
     ...(profile === undefined ? {} : { profile }),
-    session: exchange.session !== undefined,
-    redrive: exchange.priority === 'redrive',
+    ...(exchange.session === undefined ? {} : { session: true }),
+    ...(exchange.priority === 'redrive' ? { redrive: true } : {}),
     startedAt: exchange.startedAt,
     ...(wished === undefined ? {} : { wished }),
   };
 }
-
-function basisOf({ judge, progress, retriesLeft }: Basis): LoggedBasis {
-  const { nowWall, blockedAddresses, expectText, suspicion, seen } = judge;
-  return {
-    progress: { ...progress, ledger: filledIn(progress.ledger) },
-    ...{ retriesLeft, nowWall, blockedAddresses },
-    ...(expectText === undefined ? {} : { expectText: expectText.slice(0, LONGEST_VALUE) }),
-    ...(suspicion === undefined ? {} : { suspicion }),
-    ...(seen === undefined ? {} : { seen }),
-  };
-}
-
-const filledIn = (ledger: Ledger): Partial<Ledger> =>
-  Object.fromEntries(
-    Object.entries(ledger).filter(
-      ([, value]) => value !== 0 && !(Array.isArray(value) && value.length === 0),
-    ),
-  );
-
-/** A field's value is cut there: what is judged stands well before. */
-const LONGEST_VALUE = 1_024;
-
-function loggedReply(event: Of<'attempt_finished'>, bodyChars: number): LoggedReply {
-  const { reply } = event;
-  if (reply.kind === 'failure') {
-    const { upstreamReply } = reply;
-    if (upstreamReply === undefined) return reply;
-    const { status, rawHeaders, text } = upstreamReply;
-    const kept = { status, rawHeaders: shownFields(rawHeaders), text: text.slice(0, bodyChars) };
-    return { ...reply, upstreamReply: kept };
-  }
-  const { body, rawHeaders } = reply;
-  return { ...reply, rawHeaders: shownFields(rawHeaders), body: shownBody(body, event, bodyChars) };
-}
-
-function shownFields(rawHeaders: readonly string[]): readonly string[] {
-  return blankFields(rawHeaders).value.map((text, i) =>
-    i % 2 === 0 || !text.includes('?')
-      ? text.slice(0, LONGEST_VALUE)
-      : blankUrl(text.slice(0, LONGEST_VALUE)).value,
-  );
-}
-
-function shownBody(body: BodySight, event: Of<'attempt_finished'>, bodyChars: number): LoggedBody {
-  if (body.kind !== 'seen') return body;
-  const marker = judgedMarker(event);
-  if (body.text.length <= bodyChars) return marker === undefined ? body : { ...body, marker };
-  return {
-    ...body,
-    text: body.text.slice(0, bodyChars),
-    chars: body.text.length,
-    marker: marker === undefined ? soughtMarker(event) : marker,
-  };
-}
-
-type NamedMarker = { readonly id: string; readonly signs: readonly string[] };
-
-/** What the judgement found of known pages; undefined where it had no need to look. */
-function judgedMarker({
-  verdict,
-  exchange,
-}: Of<'attempt_finished'>): NamedMarker | null | undefined {
-  const { evidence } = verdict;
-  if (evidence.kind === 'marker' && evidence.marker !== 'throttle-text') {
-    return { id: evidence.marker, signs: evidence.signs };
-  }
-  const { markers } = exchange.policy.softBlocks;
-  return markers === 'enforce' && !SPOKE_FIRST.has(evidence.kind) ? null : undefined;
-}
-
-/** Looked for while all of it is at hand. */
-function soughtMarker({ reply, exchange }: Of<'attempt_finished'>): NamedMarker | null {
-  if (reply.kind !== 'response') return null;
-  const { markers } = exchange.policy;
-  const found = findMarker(reply, { path: exchange.target.path, markers });
-  return found === undefined ? null : { id: found.marker.id, signs: found.signs };
-}
-
-/** Evidence that is asked before the markers. */
-const SPOKE_FIRST: ReadonlySet<Verdict['evidence']['kind']> = new Set(['rule', 'upstream']);

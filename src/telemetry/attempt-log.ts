@@ -4,7 +4,6 @@ import type { Policy } from '../core/policy.ts';
 import {
   type AttemptLine,
   attemptLine,
-  type BodyLimits,
   endLine,
   LOG_VERSION,
   type LogEntry,
@@ -13,6 +12,7 @@ import {
 } from './attempt-line.ts';
 import type { Emit, ProxyEvent } from './events.ts';
 import { LogFile } from './log-file.ts';
+import type { BodyLimits } from './logged-reply.ts';
 
 export interface AttemptLogOptions {
   readonly file: string;

@@ -10,11 +10,11 @@ import type { ResponseReply } from '../../src/core/verdict.ts';
 import { judgeTools } from '../../src/judge-tools.ts';
 import {
   attemptLine,
-  type BodyLimits,
   LOG_VERSION,
   type LogEntry,
   loggedPolicy,
 } from '../../src/telemetry/attempt-line.ts';
+import type { BodyLimits } from '../../src/telemetry/logged-reply.ts';
 import { exchangeFor } from './playbook.ts';
 import { policyWith } from './policy.ts';
 import { fresh } from './recorded.ts';

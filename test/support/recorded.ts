@@ -6,13 +6,9 @@ import { main } from '../../src/cli/main.ts';
 import type { ReplayFacts } from '../../src/cli/replay-report.ts';
 import { ownVersion } from '../../src/cli/version.ts';
 import { systemClock } from '../../src/clock.ts';
-import type {
-  AttemptLine,
-  BodyLimits,
-  EndLine,
-  LogEntry,
-} from '../../src/telemetry/attempt-line.ts';
+import type { AttemptLine, EndLine, LogEntry } from '../../src/telemetry/attempt-line.ts';
 import { openAttemptLog } from '../../src/telemetry/attempt-log.ts';
+import type { BodyLimits } from '../../src/telemetry/logged-reply.ts';
 import { startProxy, type WholeProxy } from './whole-proxy.ts';
 
 /** A folder of this test file alone. */
