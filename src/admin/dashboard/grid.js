@@ -186,7 +186,7 @@ export class Grid {
       const text = column.show(row, cell);
       if (text === undefined) continue;
       setText(cell, text);
-      setAttribute(cell, 'title', text);
+      setAttribute(cell, 'title', cell.textContent ?? '');
     }
     return shown;
   }

@@ -230,7 +230,7 @@ function showMark(cell, { letter, isMarked, mark }) {
     cell.replaceChildren(box);
     box.addEventListener('click', (event) => event.stopPropagation());
   }
-  box.setAttribute('aria-label', `Mark ${letter.id}`);
+  box.setAttribute('aria-label', `Mark ${brief(letter.id)}`);
   box.checked = isMarked;
   box.onchange = () => mark(letter);
 }

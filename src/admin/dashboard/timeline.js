@@ -117,13 +117,12 @@ function step(attempt, next, scale) {
       el('span', { class: 'step-n' }, `${tone === 'good' ? '✓' : '▲'} Attempt ${n}`),
       el('span', {}, status === null ? 'no reply' : String(status)),
       el('span', { class: 'step-verdict' }, visible(verdict)),
-      el('span', { class: 'step-at' }, `+${span(Math.max(0, after))}`),
     ),
     el('p', {}, brief(attempt.explain, 600)),
     el(
       'p',
       { class: 'step-foot' },
-      `${visible(route)} · ${span(duration_ms)} · ${size(attempt.sent_bytes)} up, ${size(attempt.received_bytes)} down · ${when(attempt.at)}`,
+      `${visible(route)} · +${span(Math.max(0, after))}, took ${span(duration_ms)} · ${size(attempt.sent_bytes)} up, ${size(attempt.received_bytes)} down`,
     ),
   );
   if (!next) return [made];
