@@ -73,7 +73,7 @@ function listen(
     return problem(400, 'bad_query', `There are no events of type ${unknown}; known: ${known}.`);
   }
   if (!hub.hasRoom) {
-    const detail = 'As many listen already as may at once.';
+    const detail = 'As many listen already as may at once: close another tab or listener.';
     return problem(503, 'too_many_listeners', detail, { 'Retry-After': '5' });
   }
   return { kind: 'events', types, after: lastEventId || String(query.last_event_id ?? '') };

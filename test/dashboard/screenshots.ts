@@ -1,129 +1,84 @@
-// npm run screenshots: a busy proxy, and its dashboard as the README shows it, in docs/images.
-
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
+// npm run screenshots [-- --seconds 330]: pictures of the dashboard over a busy proxy, for the documents. Everything is on loopback.
+import { mkdirSync, statSync } from 'node:fs';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { openPage, until } from '../support/browser.ts';
-import { startExit } from '../support/exit-proxy.ts';
-import { type Seen, site } from '../support/letters.ts';
-import { get, startProxy } from '../support/whole-proxy.ts';
+import { parseArgs } from 'node:util';
+import { type BrowserPage, openPage, until } from '../support/browser.ts';
+import { demoWorld } from '../support/demo-world.ts';
 
-const IMAGES = new URL('../../docs/images/', import.meta.url);
-const BUSY_MS = 45_000;
-const HOSTS = ['shop', 'news', 'tickets', 'maps', 'jobs', 'homes', 'cars'].map(
-  (name) => `${name}.test`,
-);
+const { values } = parseArgs({
+  options: {
+    // The charts go back five minutes.
+    seconds: { type: 'string', default: '330' },
+    to: { type: 'string', default: fileURLToPath(new URL('../../docs/images/', import.meta.url)) },
+  },
+});
+const MOST_BYTES = 300 * 1024;
+const WIDE = { width: 1280, height: 800 };
+const NARROW = { width: 390, height: 780 };
 
-test('screenshots', { timeout: 300_000 }, async (t) => {
-  const { port, dashboard, api } = await busyWorld(t);
-  const { page } = await openPage(t, dashboard, { width: 1440, height: 560 });
-  const end = performance.now() + BUSY_MS;
-  const clients = CLIENTS.map((client) => client(port, () => performance.now() < end));
-  await pause(BUSY_MS - 6_000);
-  await act(`${api}/lanes/jobs.test/isolate`);
-  await act(`${api}/routes/${encodeURIComponent((await first(`${api}/routes`)).id)}/eject`);
-  await until(page, `document.querySelectorAll('tr[data-key]').length >= ${HOSTS.length}`);
-  const shoot = async (name: string) => {
-    await pause(1_000);
-    await page.screenshot({ path: fileURLToPath(new URL(`${name}.png`, IMAGES)) });
-  };
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    await shoot(`dashboard-${colorScheme}`);
-  }
-  const { id } = await first(`${api}/exchanges?state=done&lane=news.test&limit=500`);
+test('pictures of the dashboard', { timeout: 900_000 }, async (t) => {
+  const lastsMs = Number(values.seconds) * 1000;
+  mkdirSync(values.to, { recursive: true });
+  const world = await demoWorld(t, lastsMs);
+  const { page } = await openPage(t, world.dashboard, WIDE);
+  const { page: narrow } = await openPage(t, world.dashboard, NARROW);
+  await delay(lastsMs * 0.75);
+  await world.operate();
+  await delay(lastsMs * 0.25 - 1_000);
+  const shoot = (name: string, on: BrowserPage = page) => picture(on, name);
+  await page.waitForSelector('#connection[data-kind="live"]');
   await page.emulateMedia({ colorScheme: 'light' });
-  await page.goto(`${dashboard}#/exchanges/${id}`);
-  await page.setViewportSize({ width: 1440, height: 900 });
-  await page.waitForSelector('.panel');
+  await shoot('light');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await shoot('dark');
+  await page.emulateMedia({ colorScheme: 'light' });
+  await narrow.emulateMedia({ colorScheme: 'light' });
+  await shoot('narrow', narrow);
+  // After a click the focus is not outlined, as for anybody with a mouse.
+  await page.click('nav a[href="#/exchanges"]');
+  await page.evaluate(`location.hash = '#/exchanges/${await telling(page)}?state=all'`);
+  await page.waitForSelector('.timeline li');
   await shoot('trail');
-  await Promise.all(clients);
+  if (values.to.includes('docs/images')) return;
+  for (const [name, hash] of VIEWS) {
+    for (const [size, on] of [
+      ['wide', page],
+      ['narrow', narrow],
+    ] as const) {
+      await on.goto(`${world.dashboard}#/${hash}`);
+      await delay(900);
+      await on.screenshot({ path: `${values.to}/${size}-${name}.png` });
+    }
+  }
 });
 
-async function act(url: string): Promise<void> {
-  const headers = { 'Content-Type': 'application/json' };
-  const { ok, status } = await fetch(url, { method: 'POST', headers });
-  if (!ok) throw new Error(`${url}: ${status}`);
+const VIEWS = [
+  ['lane', 'lanes/prices.example'],
+  ['exchanges', 'exchanges?state=waiting'],
+  ['ended', 'exchanges?state=done'],
+  ['routes', 'routes'],
+  ['sessions', 'sessions'],
+  ['letters', 'dead-letters'],
+  ['spend', 'spend'],
+  ['events', 'events'],
+] as const;
+
+/** The exchange with the most attempts, one that ended well if possible. */
+async function telling(page: BrowserPage): Promise<string> {
+  return page.evaluate<string>(`(async () => {
+    const { items } = await (await fetch('/api/v1/exchanges?limit=500')).json();
+    const rank = (one) => one.attempted + (one.end?.answered === 200 ? 2 : 0);
+    return items.sort((a, b) => rank(b) - rank(a))[0].id;
+  })()`);
 }
 
-/** The first of a list; of exchanges, one that took more than one attempt. */
-async function first(url: string): Promise<{ readonly id: string }> {
-  const { items } = (await (await fetch(url)).json()) as {
-    items: readonly { readonly id: string; readonly attempted?: number }[];
-  };
-  const found = items.find(({ attempted = 2 }) => attempted > 1);
-  if (found === undefined) throw new Error(`${url} has none`);
-  return found;
+async function picture(page: BrowserPage, name: string): Promise<void> {
+  await until(page, `document.querySelector('tr[data-key]') !== null`);
+  await delay(1_200);
+  const path = `${values.to}/dashboard-${name}.png`;
+  await page.screenshot({ path });
+  const { size } = statSync(path);
+  if (size > MOST_BYTES) throw new Error(`${path} has ${size} bytes: ${MOST_BYTES} at most`);
 }
-
-async function busyWorld(t: TestContext) {
-  const far = await site(t, answer);
-  const at = Number(far.authority.split(':')[1]);
-  const names = Object.fromEntries(HOSTS.map((host) => [host, at]));
-  const exits = await Promise.all(
-    [1, 2, 3, 4].map((n) => startExit(t, { exit: `127.0.1.${n}`, names })),
-  );
-  const whole = await startProxy(
-    t,
-    [
-      'policy: { patience: 60s, backoff: { base: 300ms }, budget: { floor_per_minute: 60 } }',
-      `upstreams: [{ name: residential, routes: [${exits.map(({ url }) => url).join(', ')}], price_per_gb: 3 }]`,
-      'targets: [{ match: maps.test, breaker: { min_attempts: 5, cooldown: 10m }, patience: 1s }]',
-    ],
-    { admin: true },
-  );
-  const admin = `http://127.0.0.1:${whole.adminPort}/`;
-  return { ...whole, dashboard: admin, api: `${admin}api/v1` };
-}
-
-function answer(
-  { rawHeaders, url }: Seen,
-  response: ServerResponse,
-  request: IncomingMessage,
-): void {
-  const host = rawHeaders[rawHeaders.findIndex((name) => /^host$/i.test(name)) + 1] ?? '';
-  const n = Number(url.split('/').at(-1));
-  const html = { 'Content-Type': 'text/html' };
-  const good = () =>
-    void response.writeHead(200, html).end(`<html><body>${'a page '.repeat(900)}</body></html>`);
-  if (host === 'maps.test') return void response.writeHead(503).end('down');
-  if (host === 'tickets.test' && n >= 12) {
-    return void response.writeHead(429, { 'Retry-After': '47' }).end('slower');
-  }
-  if (host === 'news.test' && n % 5 === 0 && Math.random() < 0.7)
-    return void response.writeHead(503).end('busy');
-  if (host === 'homes.test' && request.socket.remoteAddress?.endsWith('.2'))
-    return void response.writeHead(403, html).end('no');
-  setTimeout(good, 40 + Math.random() * 120);
-}
-
-type Client = (port: number, goesOn: () => boolean) => Promise<void>;
-
-/** Asks one page after the other, so many a second. */
-const steady =
-  (host: string, perSecond: number, headers: Record<string, string> = {}): Client =>
-  async (port, goesOn) => {
-    const asked: Promise<unknown>[] = [];
-    for (let n = 1; goesOn(); n += 1) {
-      asked.push(
-        get(port, `http://${host}/item/${n}`, {
-          headers: { 'Forbear-Patience': '20s', ...headers },
-        }),
-      );
-      await pause(1000 / perSecond);
-    }
-    await Promise.all(asked);
-  };
-
-const CLIENTS: readonly Client[] = [
-  steady('shop.test', 6),
-  steady('shop.test', 0.4, { 'Forbear-Session': 'cart-7' }),
-  steady('news.test', 4),
-  steady('news.test', 0.3, { 'Forbear-Session': 'reader' }),
-  steady('tickets.test', 1),
-  steady('maps.test', 0.7),
-  steady('jobs.test', 1),
-  steady('homes.test', 3),
-  steady('cars.test', 0.5),
-];

@@ -9,10 +9,10 @@ const LIMIT = { timeout: 60_000 };
 
 async function world(t: TestContext, lines: readonly string[] = []) {
   const made = await dashboardWorld(t, lines);
-  const { page, faults } = await openPage(t, made.dashboard);
+  const { page, faults, writes } = await openPage(t, made.dashboard);
   await page.waitForSelector('#connection[data-kind="live"]');
   t.after(() => assert.deepEqual(faults, []));
-  return { ...made, page, admin: new AdminCaller(made.adminPort) };
+  return { ...made, page, writes, admin: new AdminCaller(made.adminPort) };
 }
 
 /** Waits until a row of the list in sight says something. */
@@ -25,6 +25,28 @@ const row = (page: BrowserPage, name: string, says: string) =>
 const button = (page: BrowserPage, label: string) =>
   page.click(`.stage button:text-is("${label}"), .top button:text-is("${label}")`);
 
+type World = Awaited<ReturnType<typeof world>>;
+
+/** Presses a button and says no, by Cancel and by Escape: nothing is asked of the server for that. */
+async function refuse({ page, writes }: World, label: string): Promise<void> {
+  const before = writes.length;
+  await button(page, label);
+  await page.click('dialog button:text-is("Cancel")');
+  await page.waitForSelector('dialog', { state: 'hidden' });
+  await button(page, label);
+  await page.waitForSelector('dialog');
+  await page.keyboard.press('Escape');
+  await page.waitForSelector('dialog', { state: 'hidden' });
+  assert.deepEqual(writes.slice(before), [], label);
+}
+
+/** Refuses first, then says yes, and waits for what is told of it. */
+async function act(whole: World, o: { label: string; verb: string; told: RegExp }): Promise<void> {
+  await refuse(whole, o.label);
+  await button(whole.page, o.label);
+  await agree(whole.page, o.verb, o.told);
+}
+
 /** Says yes, and waits for what is told of it. */
 async function agree(page: BrowserPage, verb: string, told: RegExp): Promise<void> {
   await page.click(`dialog button:text-is("${verb}")`);
@@ -32,25 +54,23 @@ async function agree(page: BrowserPage, verb: string, told: RegExp): Promise<voi
 }
 
 test('a lane appears with its first request, is isolated and resumed by hand', LIMIT, async (t) => {
-  const { page, asks, admin } = await world(t);
+  const whole = await world(t);
+  const { page, asks } = whole;
   await asks('shop.test');
   await row(page, 'shop.test', 'idle');
   await page.click('tr[data-key="shop.test"]');
-  await button(page, 'Isolate');
-  await page.click('dialog button:text-is("Cancel")');
-  assert.equal((await admin.get('/lanes/shop.test')).json.state, 'idle');
-  await button(page, 'Isolate');
-  await agree(page, 'Isolate', /shop\.test is isolated/);
+  await act(whole, { label: 'Isolate', verb: 'Isolate', told: /shop\.test is isolated/ });
   await row(page, 'shop.test', 'isolated');
   assert.equal((await asks('shop.test')).headers['forbear-stop'], 'isolated');
-  await button(page, 'Resume');
-  await agree(page, 'Resume', /shop\.test is resumed/);
+  await act(whole, { label: 'Resume', verb: 'Resume', told: /shop\.test is resumed/ });
   await row(page, 'shop.test', 'idle');
   assert.equal((await asks('shop.test')).status, 200);
 });
 
 test('a host that nobody asked for yet is isolated by its name', LIMIT, async (t) => {
-  const { page, admin } = await world(t);
+  const whole = await world(t);
+  const { page, admin } = whole;
+  await refuse(whole, 'Isolate a host…');
   await button(page, 'Isolate a host…');
   await page.fill('dialog input', 'later.test');
   await agree(page, 'Isolate', /later\.test is isolated/);
@@ -62,7 +82,8 @@ test('a host that nobody asked for yet is isolated by its name', LIMIT, async (t
 });
 
 test('a route shows what lanes know of it, is ejected and restored by hand', LIMIT, async (t) => {
-  const { page, asks, admin, dashboard } = await world(t);
+  const whole = await world(t);
+  const { page, asks, admin, dashboard } = whole;
   for (let i = 0; i < 4; i += 1) await asks('shop.test');
   const [route] = (await admin.get('/routes')).json.items;
   await page.goto(`${dashboard}#/routes`);
@@ -89,24 +110,24 @@ test('a route shows what lanes know of it, is ejected and restored by hand', LIM
     page,
     `document.querySelector('.plain')?.textContent.includes('shop.test') && document.querySelector('.plain').textContent.includes('everywhere')`,
   );
+  await refuse(whole, 'Eject');
   await button(page, 'Eject');
   await page.selectOption('dialog select', '3600000');
   await agree(page, 'Eject', /is ejected/);
   await row(page, label, 'ejected');
   await row(page, label, '59 min');
-  await button(page, 'Restore');
-  await agree(page, 'Restore', /is restored/);
+  await act(whole, { label: 'Restore', verb: 'Restore', told: /is restored/ });
   await row(page, label, 'in use');
 });
 
 test('a session is ended by hand', LIMIT, async (t) => {
-  const { page, asks, admin, dashboard } = await world(t);
+  const whole = await world(t);
+  const { page, asks, admin, dashboard } = whole;
   await asks('shop.test', '/', { 'Forbear-Session': 'cart-7' });
   await page.goto(`${dashboard}#/sessions`);
   await row(page, 'cart-7', 'active');
   await page.click('tr[data-key*="cart-7"]');
-  await button(page, 'End');
-  await agree(page, 'End', /has ended/);
+  await act(whole, { label: 'End', verb: 'End', told: /has ended/ });
   await page.waitForSelector('tr[data-key*="cart-7"]', { state: 'hidden' });
   assert.equal((await admin.get('/sessions?state=active')).json.items.length, 0);
 });
@@ -120,17 +141,17 @@ test('letters are looked at, marked, redriven and dropped', LIMIT, async (t) => 
   await page.goto(`${dashboard}#/dead-letters`);
   for (const path of ['/a', '/b', '/c']) await row(page, `news.test${path}`, 'parked');
   await page.click(`tr[data-key="${ids[0]}"] .c-url`);
-  await until(page, `document.querySelectorAll('.timeline li').length === 2`);
+  await until(page, `document.querySelectorAll('.timeline li:not(.between)').length === 2`);
   mood.status = 200;
-  await button(page, 'Redrive');
-  await agree(page, 'Redrive', /redrive has begun/);
+  await act(whole, { label: 'Redrive', verb: 'Redrive', told: /redrive has begun/ });
   await events(whole, 'dead_letter_redriven');
   await row(page, 'news.test/a', 'done');
   await button(page, 'Close');
   for (const id of ids.slice(1)) await page.click(`tr[data-key="${id}"] input`);
   await until(page, `document.querySelector('.view').textContent.includes('2 marked')`);
-  await button(page, 'Drop marked');
-  await agree(page, 'Drop', /2 letters dropped/);
+  await refuse(whole, 'Redrive marked');
+  // What was marked stays so after a no.
+  await act(whole, { label: 'Drop marked', verb: 'Drop', told: /2 letters dropped/ });
   for (const id of ids.slice(1)) {
     await page.waitForSelector(`tr[data-key="${id}"]`, { state: 'hidden' });
   }
@@ -145,8 +166,8 @@ test('redrive all sends every parked letter again', LIMIT, async (t) => {
   mood.status = 200;
   await page.goto(`${dashboard}#/dead-letters`);
   await row(page, 'news.test/a', 'parked');
-  await button(page, 'Redrive all');
-  await agree(page, 'Redrive', /redrive has begun/);
+  await refuse(whole, 'Redrive what is due');
+  await act(whole, { label: 'Redrive all', verb: 'Redrive', told: /redrive has begun/ });
   await row(page, 'news.test/a', 'done');
   await row(page, 'news.test/b', 'done');
 });
@@ -174,9 +195,9 @@ test(
 );
 
 test('drain is asked for, and the page says that it is cut off', LIMIT, async (t) => {
-  const { page, proxy } = await world(t);
-  await button(page, 'Drain…');
-  await agree(page, 'Drain', /It drains/);
+  const whole = await world(t);
+  const { page, proxy } = whole;
+  await act(whole, { label: 'Drain…', verb: 'Drain', told: /It drains/ });
   await proxy.drainAsked;
   await until(page, `document.querySelector('#process').textContent.includes('draining')`);
   await proxy.stop();

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { newLedger } from '../../src/core/ledger.ts';
+import type { Delivery } from '../../src/exchange/ports.ts';
+import type { ProxyEvent } from '../../src/telemetry/events.ts';
 import { adminDesk, laneSight, noticed } from '../support/admin-desk.ts';
-import { openPage, until } from '../support/browser.ts';
+import { exchangeTo } from '../support/attempts.ts';
+import { openPage, pageSize, until } from '../support/browser.ts';
 
 const LIMIT = { timeout: 90_000 };
 const LANES = 1_000;
@@ -86,19 +90,71 @@ test(
   },
 );
 
-test('however much happens, the page does not grow', LIMIT, async (t) => {
-  const { port, emit } = await adminDesk(t);
-  const { page, faults } = await openPage(t, `http://127.0.0.1:${port}/#/events`);
-  await page.waitForSelector('#connection[data-kind="live"]');
-  const nodes = () => page.evaluate<number>(`document.querySelectorAll('*').length`);
-  for (let i = 0; i < 600; i += 1) emit(noticed(`early ${i}`));
-  await until(page, `document.querySelector('tbody').textContent.includes('early 599')`);
-  const before = await nodes();
-  for (let round = 0; round < 20; round += 1) {
-    for (let i = 0; i < 500; i += 1) emit(noticed(`late ${round} ${i}`));
-    await until(page, `document.querySelector('tbody').textContent.includes('late ${round} 499')`);
-  }
-  assert.equal(await page.evaluate(`document.querySelector('[role="grid"]').ariaRowCount`), '501');
-  assert.ok((await nodes()) <= before + 20);
-  assert.deepEqual(faults, []);
-});
+/** Hours in which hosts come and go and things happen; each is told in a moment. */
+const HOURS = 24;
+
+test(
+  'a page that is open for a day does not grow, whatever is looked at meanwhile',
+  LIMIT,
+  async (t) => {
+    const { port, emit, lanes, clock } = await adminDesk(t);
+    const { page, faults } = await openPage(t, `http://127.0.0.1:${port}/#/events`);
+    await page.waitForSelector('#connection[data-kind="live"]');
+    const live = async (hour: number) => {
+      lanes.length = 0;
+      for (let i = 0; i < 200; i += 1)
+        lanes.push(laneSight(`h${hour}-${i}.test`, { waiting: hour }));
+      for (let i = 0; i < 200; i += 1) for (const event of happening(hour, i)) emit(event);
+      await clock.advance(1_000);
+      emit(noticed(`hour ${hour} is over`));
+      for (const view of ['lanes', 'exchanges', 'dead-letters']) {
+        await page.click(`nav a[href="#/${view}"]`);
+        if (view === 'lanes') await page.click(`tr[data-key^="h${hour}-"]`);
+      }
+      await page.click('nav a[href="#/events"]');
+      await until(
+        page,
+        `document.querySelector('tbody').textContent.includes('hour ${hour} is over')`,
+      );
+    };
+    for (let hour = 0; hour < 6; hour += 1) await live(hour);
+    const morning = await pageSize(page);
+    for (let hour = 6; hour < HOURS; hour += 1) await live(hour);
+    const night = await pageSize(page);
+    t.diagnostic(`after 6 and 24 hours: ${JSON.stringify([morning, night])}`);
+    assert.equal(
+      await page.evaluate(`document.querySelector('[role="grid"]').ariaRowCount`),
+      '501',
+    );
+    assert.ok(
+      night.heap < morning.heap * 1.15 + 1_000_000,
+      `${morning.heap} to ${night.heap} bytes`,
+    );
+    assert.ok(night.nodes < morning.nodes * 1.15 + 200, `${morning.nodes} to ${night.nodes} nodes`);
+    assert.ok(night.listeners < morning.listeners * 1.15 + 50, `${night.listeners} listeners`);
+    assert.deepEqual(faults, []);
+  },
+);
+
+/** An exchange with a host of its own, and what is told of it. */
+function happening(hour: number, i: number): ProxyEvent[] {
+  const at = Date.UTC(2026, 0, 1, hour) + i * 1_000;
+  const host = `h${hour}-${i}.test`;
+  const exchange = {
+    ...exchangeTo({ host, port: 80 }, { path: `/page/${i}` }),
+    id: `x${hour}-${i}`,
+  };
+  const nothing = {
+    received: undefined,
+    verdict: undefined,
+    retryAfterMs: undefined,
+    route: undefined,
+  };
+  const delivery: Delivery = { ...nothing, stop: 'queue_full', ledger: newLedger };
+  const bytes = { sentBytes: 100, receivedBytes: 1_000 };
+  return [
+    { type: 'exchange_started', at, exchange },
+    { type: 'lane_paused', at, lane: host, untilAt: at + 5_000 },
+    { type: 'exchange_finished', at, exchange, delivery, answered: 503, ...bytes },
+  ];
+}

@@ -37,11 +37,12 @@ export async function adminDesk(
   const recent = createRecent();
   const lanes: Lane[] = [];
   const routes: Route[] = [];
+  const facts = (): ReturnType<AdminPorts['status']> => ({
+    ...{ version: '1.2.3', startedAt: clock.now(), state: 'ready', listen: undefined },
+    ...{ connections: 0, exchanges: 0, sockets: 0 },
+  });
   const ports: AdminPorts = {
-    status: () => ({
-      ...{ version: '1.2.3', startedAt: clock.now(), state: 'ready', listen: undefined },
-      ...{ connections: 0, exchanges: 0, sockets: 0 },
-    }),
+    status: facts,
     lanes: { list: () => lanes, isolate: () => 'now', resume: () => true },
     routes: {
       list: () => ({ upstreams: [], routes, sessions: [] }),
@@ -68,10 +69,11 @@ export async function adminDesk(
   const { port } = await server.listen();
   t.after(() => server.close());
   const emit = (event: ProxyEvent) => recent.record(event);
-  return { server, port, clock, lanes, routes, emit, admin: new AdminCaller(port) };
+  return { server, port, clock, lanes, routes, emit, facts, admin: new AdminCaller(port) };
 }
 
-const noLetters: AdminPorts['deadLetters'] = {
+/** A desk without letters. */
+export const noLetters: AdminPorts['deadLetters'] = {
   list: async () => ({ items: [], next: undefined }),
   get: async () => undefined,
   body: async () => undefined,

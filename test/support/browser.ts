@@ -16,20 +16,28 @@ export interface BrowserPage {
   emulateMedia(o: { colorScheme: 'light' | 'dark' }): Promise<void>;
   screenshot(o: { path: string }): Promise<unknown>;
   on(event: 'pageerror', listener: (error: Error) => void): void;
+  on(event: 'request', listener: (request: { method(): string; url(): string }) => void): void;
   on(
     event: 'console',
     listener: (message: { type(): string; text(): string; location(): { url: string } }) => void,
   ): void;
+  /** Timers of the page that can be wound on; once it is installed. */
+  readonly clock: { install(): Promise<void>; fastForward(ms: number): Promise<void> };
+  context(): BrowserContext;
   readonly keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> };
 }
 
 export interface Browser {
-  newContext(o: { viewport: { width: number; height: number } }): Promise<{
-    newPage(): Promise<BrowserPage>;
-    /** Answers from an HTTP archive instead of the network. */
-    routeFromHAR(file: string, o: { notFound: 'abort' }): Promise<void>;
-    close(): Promise<void>;
-  }>;
+  newContext(o: { viewport: { width: number; height: number } }): Promise<BrowserContext>;
+  close(): Promise<void>;
+}
+
+/** What pages share that somebody has open at the same time: connections, for one. */
+interface BrowserContext {
+  newPage(): Promise<BrowserPage>;
+  /** Answers from an HTTP archive instead of the network. */
+  routeFromHAR(file: string, o: { notFound: 'abort' }): Promise<void>;
+  newCDPSession(page: BrowserPage): Promise<{ send(method: string): Promise<unknown> }>;
   close(): Promise<void>;
 }
 
@@ -47,17 +55,24 @@ export async function startBrowser(): Promise<Browser> {
 let shared: Promise<Browser> | undefined;
 after(async () => (await shared)?.close());
 
-/** A page of a browser that the tests of a file share, with all that went wrong in it: errors, refusals of the content security policy. */
+/**
+ * A page of a browser that the tests of a file share, with all that went wrong in it (errors, refusals of the content
+ * security policy), and the calls by which it wanted to change something.
+ */
 export async function openPage(
   t: TestContext,
   url: string,
   size = { width: 1280, height: 800 },
-): Promise<{ page: BrowserPage; faults: readonly string[] }> {
+): Promise<{ page: BrowserPage; faults: readonly string[]; writes: readonly string[] }> {
   shared ??= startBrowser();
   const context = await (await shared).newContext({ viewport: size });
   t.after(() => context.close());
   const page = await context.newPage();
   const faults: string[] = [];
+  const writes: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() !== 'GET') writes.push(`${request.method()} ${request.url()}`);
+  });
   page.on('pageerror', (error) => faults.push(String(error.stack)));
   page.on('console', (message) => {
     // A refusal by the API is told by the page itself; the browser notes it as well.
@@ -65,7 +80,7 @@ export async function openPage(
     faults.push(message.text());
   });
   await page.goto(url);
-  return { page, faults };
+  return { page, faults, writes };
 }
 
 /** Waits until an expression holds in the page; fails with what the page shows when it does not within 15 s. */
@@ -79,4 +94,18 @@ export async function until(page: BrowserPage, expression: string): Promise<void
     return document.body.innerText;
   })()`);
   if (shown !== '') throw new Error(`not so within 15 s: ${expression}\n${shown}`);
+}
+
+/** What a page holds once all that nobody needs is gone: bytes of its heap, nodes and listeners of its document. */
+export async function pageSize(
+  page: BrowserPage,
+): Promise<{ heap: number; nodes: number; listeners: number }> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('HeapProfiler.collectGarbage');
+  const { usedSize } = (await session.send('Runtime.getHeapUsage')) as { usedSize: number };
+  const { nodes, jsEventListeners } = (await session.send('Memory.getDOMCounters')) as {
+    nodes: number;
+    jsEventListeners: number;
+  };
+  return { heap: usedSize, nodes, listeners: jsEventListeners };
 }

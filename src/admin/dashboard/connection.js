@@ -19,11 +19,16 @@ export function connectionView(place, feed) {
     if (state.kind === 'live') setText(place, '● live');
     else if (state.kind === 'connecting') setText(place, '△ connecting…');
     else if (state.kind === 'locked') setText(place, '⊘ locked');
+    else if (state.kind === 'resting') setText(place, '○ resting');
     else {
       setText(place, `▲ disconnected since ${when(state.since)}`);
       const wait = Math.max(0, Math.ceil((state.retryAt - localNow()) / 1000) * 1000);
       const next = wait === 0 ? 'Trying again now.' : `Trying again in ${span(wait)}.`;
-      setText(text, `Disconnected since ${when(state.since)}: what you see is of then. ${next} `);
+      const why = state.why && `${state.why} `;
+      setText(
+        text,
+        `Disconnected since ${when(state.since)}: what you see is of then. ${why}${next} `,
+      );
     }
   };
   return { banner, show };

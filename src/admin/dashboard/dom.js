@@ -1,7 +1,9 @@
+import { visible } from './plain-text.js';
+
 /** @typedef {Node | string} Child */
 
 /**
- * Builds an element. Children that are strings become text: nothing here parses markup.
+ * Builds an element. Children that are strings become text, made visible: nothing here parses markup.
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} name
  * @param {Readonly<Record<string, string | number | boolean>>} [attributes]
@@ -11,7 +13,7 @@
 export function el(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   setAttributes(element, attributes);
-  element.append(...children);
+  element.append(...children.map((one) => (typeof one === 'string' ? visible(one) : one)));
   return element;
 }
 
@@ -39,12 +41,13 @@ function setAttributes(element, attributes) {
 }
 
 /**
- * Writes a text where it differs, so that nothing is laid out, or read out, in vain.
+ * Writes a text, made visible, where it differs, so that nothing is laid out, or read out, in vain.
  * @param {Node} node
  * @param {string} text
  */
 export function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;
+  const shown = visible(text);
+  if (node.textContent !== shown) node.textContent = shown;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { button, el, finder, picker, setText } from './dom.js';
-import { when } from './format.js';
+import { size, when } from './format.js';
 import { createFrame, hashOf } from './frame.js';
 import { Grid } from './grid.js';
 import { MOST_EVENTS } from './model.js';
@@ -147,6 +147,7 @@ function eventGrid(onOpen) {
       label: 'Events',
       keyOf: ({ key }) => String(key),
       empty: 'Nothing has happened since this page was opened.',
+      main: 'what',
       onOpen,
       columns: [
         { key: 'time', title: 'Time', show: ({ at }) => when(at) },
@@ -191,9 +192,21 @@ const TELLING = /** @type {Readonly<Record<string, readonly string[]>>} */ ({
 function what(event) {
   const names = TELLING[event.type] ?? Object.keys(event).filter((name) => !HEAD.has(name));
   const parts = names
-    .map((name) => event[name])
-    .filter((value) => value !== null && value !== undefined);
-  return brief(parts.map(shown).join(' · '), 400);
+    .filter((name) => event[name] !== null && event[name] !== undefined)
+    .map((name) => said(name, event[name]));
+  return brief(parts.join(' · '), 400);
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} value
+ */
+function said(name, value) {
+  if (name === 'n') return `try ${value}`;
+  if (name === 'sent_bytes') return `${size(Number(value))} up`;
+  if (name === 'received_bytes') return `${size(Number(value))} down`;
+  if (typeof value === 'boolean') return value ? name : `not ${name}`;
+  return shown(value);
 }
 
 const HEAD = new Set(['type', 'at', 'key', 'lane', 'exchange']);

@@ -125,9 +125,11 @@ function trailDetails(context, choice, panel) {
   const show = () => {
     if (choice.selected === '') return panel.hide();
     if (trail?.id !== choice.selected) return;
-    const { id, method, url, attempts, attempted, started_at, end } = trail;
+    const { id, method, url, attempts, attempted, started_at: startedAt, stage, end } = trail;
     const letter = end?.dead_letter;
-    line.show(attempts, { attempted, startedAt: started_at });
+    const over = end && new Date(Date.parse(startedAt) + end.duration_ms).toISOString();
+    const endsAt = over ?? stage?.until ?? null;
+    line.show(attempts, { attempted, startedAt, endsAt }, stage ? doing(trail) : '');
     panel.show({
       key: id,
       title: `${method} ${brief(url, 120)}`,
@@ -135,7 +137,7 @@ function trailDetails(context, choice, panel) {
       actions: letter
         ? [{ label: 'Its dead letter', act: () => context.go(hashOf('dead-letters', letter)) }]
         : [],
-      more: [line.element],
+      lead: [line.element],
     });
   };
   const loader = createLoader(context, async () => {
@@ -163,13 +165,14 @@ function exchangeGrid(onOpen) {
       label: 'Exchanges',
       keyOf: ({ id }) => id,
       empty: 'There is none.',
+      main: 'url',
       onOpen,
       toneOf: ({ state }) => (state === 'done' ? 'faded' : ''),
       columns: [
         { key: 'state', title: 'State', show: (one, cell) => void showState(cell, one.state) },
-        { key: 'why', title: 'What it does, or waits for', show: why },
-        { key: 'until', title: 'Still', show: (one) => left(one.stage?.until) },
-        { key: 'for', title: 'For', show: lasted },
+        { key: 'why', title: 'Doing, or waiting for', show: why },
+        { key: 'until', title: 'Still', hint: STILL, show: still },
+        { key: 'for', title: 'Since', show: lasted },
         { key: 'tries', title: 'Tries', show: (one) => String(one.attempted) },
         { key: 'url', title: 'Request', show: (one) => `${one.method} ${brief(one.url)}` },
         { key: 'client', title: 'Client', show: (one) => brief(one.client) },
@@ -178,12 +181,27 @@ function exchangeGrid(onOpen) {
   );
 }
 
+const STILL = 'How long it waits still; with ≤ where only its patience sets an end';
+
+/** @param {Trail} trail */
+function still({ state, stage, deadline }) {
+  if (stage?.until) return left(stage.until);
+  return state === 'waiting' ? `≤ ${left(deadline)}` : '';
+}
+
 /** @param {Trail} trail */
 function why({ stage, end }) {
   if (stage) return stage.explain;
   if (!end) return '';
   const how = end.stop ?? end.verdict ?? '';
   return `${end.answered}${how && how !== 'none/ok' ? ` ${how}` : ''}`;
+}
+
+/** @param {Trail} trail */
+function doing(trail) {
+  const rest = still(trail);
+  const sign = trail.state === 'waiting' ? '‖' : '●';
+  return `${sign} now: ${trail.stage?.explain}${rest && `, ${rest} still`}`;
 }
 
 /** @param {Trail} trail */

@@ -6,13 +6,15 @@ import { SseParser } from './sse.js';
 /** @typedef {import('./sse.js').Message} Message */
 /**
  * @typedef {{ kind: 'connecting' } | { kind: 'live' } | { kind: 'locked' }
- *   | { kind: 'lost', since: number, retryAt: number }} FeedState
+ *   | { kind: 'resting' } | { kind: 'lost', since: number, retryAt: number, why: string }} FeedState
  */
 
 /** The server says every 15 s that it is still there. */
 const SILENT_MS = 40_000;
 const SHORTEST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 15_000;
+/** A page that nobody sees gives its connection back: browsers have six for one server, the server 256 for all. */
+const REST_AFTER_MS = 10_000;
 
 /** The event stream, which comes back by itself and goes on where it was. EventSource cannot send a token. */
 export class Feed {
@@ -28,6 +30,8 @@ export class Feed {
   #failures = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #rest;
   #abort = new AbortController();
 
   /** @param {Api} api */
@@ -38,14 +42,30 @@ export class Feed {
       if (this.state.kind === 'live' && localNow() - this.#heardAt > SILENT_MS) this.#abort.abort();
     }, 1_000);
     addEventListener('online', () => this.retry());
+    document.addEventListener('visibilitychange', () => this.#onSeen());
   }
 
   /** Connects now, whatever the time until the next try. */
   retry() {
-    if (this.state.kind === 'live') return;
+    if (this.state.kind === 'live' || document.hidden) return;
     clearTimeout(this.#timer);
     this.#abort.abort();
     void this.#run();
+  }
+
+  /** Nobody looks any more, or somebody does again; what was missed then comes first. */
+  #onSeen() {
+    clearTimeout(this.#rest);
+    if (!document.hidden) return this.state.kind === 'locked' ? undefined : this.retry();
+    this.#rest = setTimeout(() => {
+      if (this.state.kind === 'locked') return;
+      clearTimeout(this.#timer);
+      const reading = this.#abort;
+      this.#abort = new AbortController();
+      reading.abort();
+      this.#become({ kind: 'resting' });
+    }, REST_AFTER_MS);
+    return undefined;
   }
 
   async #run() {
@@ -62,7 +82,7 @@ export class Feed {
     // Another run has taken over.
     if (this.#abort !== abort) return;
     if (trouble instanceof ApiError && trouble.status === 401) this.#become({ kind: 'locked' });
-    else this.#wait();
+    else this.#wait(trouble instanceof ApiError ? trouble.message : '');
   }
 
   /** @param {AbortSignal} signal */
@@ -87,12 +107,13 @@ export class Feed {
     }
   }
 
-  #wait() {
+  /** @param {string} why as the server has said it */
+  #wait(why) {
     const now = localNow();
     const since = this.state.kind === 'lost' ? this.state.since : now;
     const waitMs = Math.min(LONGEST_WAIT_MS, SHORTEST_WAIT_MS * 2 ** this.#failures);
     this.#failures += 1;
-    this.#become({ kind: 'lost', since, retryAt: now + waitMs });
+    this.#become({ kind: 'lost', since, retryAt: now + waitMs, why });
     this.#timer = setTimeout(() => void this.#run(), waitMs);
   }
 

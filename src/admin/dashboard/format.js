@@ -61,8 +61,16 @@ export function rounded(value) {
   return value < 1 ? value.toPrecision(2) : value < 100 ? value.toFixed(1) : value.toFixed(0);
 }
 
-/** @param {number | null} price */
-export const money = (price) => (price === null ? '–' : price.toFixed(price < 1 ? 4 : 2));
+/**
+ * A price as it is configured, without a currency: small ones with the digits that say something.
+ * @param {number | null} price
+ */
+export function money(price) {
+  if (price === null) return '–';
+  if (price === 0) return '0';
+  if (price < 0.000001) return '<0.000001';
+  return price < 1 ? price.toPrecision(price < 0.01 ? 2 : 3) : price.toFixed(2);
+}
 
 /**
  * A share in whole percent; neither 0 nor 100 unless it is.

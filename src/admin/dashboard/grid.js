@@ -1,6 +1,7 @@
 import { steadyNow } from './clock.js';
 import { el, setAttribute, setText } from './dom.js';
 import { GridHead } from './grid-head.js';
+import { moveOf } from './grid-moves.js';
 
 /**
  * @template R
@@ -17,6 +18,7 @@ import { GridHead } from './grid-head.js';
  * @property {(row: R) => void} [onMark] the space bar on a row
  * @property {(row: R) => string} [toneOf] class of a row
  * @property {string} [sortBy] column key; without it the order of the rows is kept
+ * @property {string} main key of the column that names the row: on narrow windows it goes first
  */
 /** @typedef {{ row: unknown, element: HTMLTableRowElement, cells: HTMLTableCellElement[] }} Shown */
 
@@ -25,8 +27,7 @@ const OVERSCAN = 6;
 const HOLD_MS = 8_000;
 
 /**
- * A table of any length of which only what is in sight exists. Arrows, Home, End and the page keys move among the rows,
- * Enter opens one.
+ * A table of any length of which only what is in sight exists. Arrows, Home, End, page keys move; Enter opens a row.
  * @template R
  */
 export class Grid {
@@ -71,7 +72,11 @@ export class Grid {
     this.#note = el('p', { class: 'empty' }, o.empty);
     this.element = el('div', { class: 'grid' }, this.#scroller, this.#note);
     this.#scroller.addEventListener('scroll', () => this.draw(), { passive: true });
-    new ResizeObserver(() => this.draw()).observe(this.#scroller);
+    new ResizeObserver(() => {
+      // Rows are higher where a window is narrow.
+      this.#rowHeight = 0;
+      this.draw();
+    }).observe(this.#scroller);
     this.#listen();
   }
 
@@ -181,19 +186,25 @@ export class Grid {
       const text = column.show(row, cell);
       if (text === undefined) continue;
       setText(cell, text);
-      setAttribute(cell, 'title', text);
+      setAttribute(cell, 'title', cell.textContent ?? '');
     }
     return shown;
   }
 
   /** @param {string} key */
   #make(key) {
-    const cells = this.#o.columns.map((column) => el('td', { class: `c-${column.key}` }));
+    const cells = this.#o.columns.map((column) => this.#cell(column));
     const element = el('tr', {}, ...cells);
     element.dataset.key = key;
     const shown = { row: undefined, element, cells };
     this.#shown.set(key, shown);
     return shown;
+  }
+
+  /** @param {Column<R>} column */
+  #cell({ key, title }) {
+    const isMain = key === this.#o.main;
+    return el('td', { class: `c-${key}${isMain ? ' main' : ''}`, 'data-title': title });
   }
 
   /**
@@ -239,16 +250,7 @@ export class Grid {
   #key(key) {
     const place = this.#places.get(this.#current) ?? 0;
     const page = Math.max(1, Math.floor(this.#scroller.clientHeight / this.#rowHeight) - 2);
-    /** @type {Record<string, number>} */
-    const moves = {
-      ArrowDown: place + 1,
-      ArrowUp: place - 1,
-      PageDown: place + page,
-      PageUp: place - page,
-      Home: 0,
-      End: this.#rows.length - 1,
-    };
-    const to = moves[key];
+    const to = moveOf(key, { place, last: this.#rows.length - 1, page });
     if (to !== undefined) return this.#moveTo(to);
     const row = this.#rows[place];
     if (row === undefined) return false;
@@ -258,9 +260,8 @@ export class Grid {
     return true;
   }
 
-  /** @param {number} wanted */
-  #moveTo(wanted) {
-    const place = Math.min(this.#rows.length - 1, Math.max(0, wanted));
+  /** @param {number} place */
+  #moveTo(place) {
     const row = this.#rows[place];
     if (row === undefined) return false;
     this.#active = this.#o.keyOf(row);

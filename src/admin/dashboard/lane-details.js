@@ -1,7 +1,7 @@
 import { chartLegend, rateChart } from './chart.js';
 import { proxyNow } from './clock.js';
 import { el } from './dom.js';
-import { left, money, percent, rounded, when } from './format.js';
+import { counted, left, money, percent, when } from './format.js';
 import { command, hashOf, pathPart } from './frame.js';
 import { endsAt, rateOf } from './lane-order.js';
 import { visible } from './plain-text.js';
@@ -59,7 +59,10 @@ function laneFacts(lane) {
     ['Pause', lane.paused_until ? `until ${when(lane.paused_until)}` : 'none'],
     ['Failures in a row', String(lane.failures_in_row)],
     ['Rate', rateOf(lane)],
-    ['Retry budget', `${rounded(lane.budget)} may be scheduled now`],
+    [
+      'Retry budget',
+      `${counted(Math.floor(lane.budget), 'retry', 'retries')} may be scheduled now`,
+    ],
     ['In flight', `${lane.in_flight} of ${lane.concurrency}`],
     ['Waiting', String(lane.waiting)],
   ];
@@ -91,7 +94,7 @@ function tlsFacts(model, lane) {
     ['Opened TLS', blocks(found.intercepted)],
     ['Sealed tunnels', blocks(found.tunnelled)],
     ...(found.sentence
-      ? [/** @type {import('./panel.js').Fact} */ (['Advice', visible(found.sentence)])]
+      ? [/** @type {import('./panel.js').Fact} */ (['Advice', found.sentence])]
       : []),
   ];
 }

@@ -1,7 +1,7 @@
 import { chartLegend, rateChart } from './chart.js';
 import { proxyNow } from './clock.js';
 import { button, el, finder, setText, statePicker } from './dom.js';
-import { left, money, percent, rounded } from './format.js';
+import { left, money, percent } from './format.js';
 import { createFrame, hashOf } from './frame.js';
 import { Grid } from './grid.js';
 import { isolateAny, laneDetails } from './lane-details.js';
@@ -73,6 +73,38 @@ export function lanesView(context) {
   };
 }
 
+/** What of a lane is a number. */
+const FIGURES = /** @type {readonly import('./grid-head.js').Column<Lane>[]} */ ([
+  {
+    key: 'flight',
+    title: 'In flight',
+    show: (lane) => `${lane.in_flight} of ${lane.concurrency}`,
+    compare: (a, b) => a.in_flight - b.in_flight,
+    first: 'descending',
+  },
+  {
+    key: 'waiting',
+    title: 'Waiting',
+    show: (lane) => String(lane.waiting),
+    compare: (a, b) => a.waiting - b.waiting,
+    first: 'descending',
+  },
+  {
+    key: 'rate',
+    title: 'Rate',
+    hint: 'Starts per second: learned or configured, whichever is less',
+    show: rateOf,
+    compare: (a, b) => (a.rate ?? Infinity) - (b.rate ?? Infinity),
+  },
+  {
+    key: 'budget',
+    title: 'Budget',
+    hint: 'Retries that may be scheduled now',
+    show: (lane) => String(Math.floor(lane.budget)),
+    compare: (a, b) => a.budget - b.budget,
+  },
+]);
+
 /**
  * @param {Context} context
  * @param {() => void} refresh
@@ -90,6 +122,7 @@ function laneGrid({ model, go }, refresh) {
       sortBy: 'state',
       onOpen: (lane) => go(hashOf('lanes', lane.id)),
       toneOf: (lane) => (lane.state === 'idle' ? 'faded' : ''),
+      main: 'host',
       columns: [
         {
           key: 'host',
@@ -105,6 +138,12 @@ function laneGrid({ model, go }, refresh) {
         },
         { key: 'until', title: 'Ends in', show: (lane) => left(endsAt(lane)) },
         {
+          key: 'breaker',
+          title: 'Breaker',
+          hint: 'Open: the host fails, and is left alone. Half open: one request tries whether it is back.',
+          show: (lane) => lane.breaker.replace('_', ' '),
+        },
+        {
           key: 'rates',
           title: 'Success, retries',
           hint: 'Solid: exchanges that ended well. Dashed: attempts that were retries. Last five minutes.',
@@ -115,34 +154,7 @@ function laneGrid({ model, go }, refresh) {
             return undefined;
           },
         },
-        {
-          key: 'flight',
-          title: 'In flight',
-          show: (lane) => `${lane.in_flight} of ${lane.concurrency}`,
-          compare: (a, b) => a.in_flight - b.in_flight,
-          first: 'descending',
-        },
-        {
-          key: 'waiting',
-          title: 'Waiting',
-          show: (lane) => String(lane.waiting),
-          compare: (a, b) => a.waiting - b.waiting,
-          first: 'descending',
-        },
-        {
-          key: 'rate',
-          title: 'Rate',
-          hint: 'Starts per second: learned or configured, whichever is less',
-          show: rateOf,
-          compare: (a, b) => (a.rate ?? Infinity) - (b.rate ?? Infinity),
-        },
-        {
-          key: 'budget',
-          title: 'Budget',
-          hint: 'Retries that may be scheduled now',
-          show: (lane) => rounded(lane.budget),
-          compare: (a, b) => a.budget - b.budget,
-        },
+        ...FIGURES,
         {
           key: 'spend',
           title: 'Spend',

@@ -1,11 +1,12 @@
+import { ApiError } from './api.js';
 import { button, el, setText, statePicker } from './dom.js';
-import { counted, left, size, when } from './format.js';
+import { counted, left, when } from './format.js';
 import { createFrame, createLoader, hashOf, pathPart } from './frame.js';
 import { Grid } from './grid.js';
-import { dropLetters, redriveAll, redriveLetters, saveBytes } from './letter-acts.js';
-import { brief, visible } from './plain-text.js';
+import { dropLetters, redriveAll, redriveLetters } from './letter-acts.js';
+import { letterDetails } from './letter-details.js';
+import { brief } from './plain-text.js';
 import { showState, stateWord } from './states.js';
-import { timeline } from './timeline.js';
 
 /** @typedef {import('./shapes.d.ts').Letter} Letter */
 /** @typedef {import('./frame.js').Context} Context */
@@ -42,7 +43,7 @@ export function lettersView(context) {
     tools: tools.elements,
     grid,
   });
-  const details = letterDetails(context, list);
+  const details = letterDetails(context, () => list.load());
   const refresh = () => {
     grid.setRows(list.letters);
     tools.show();
@@ -117,11 +118,26 @@ function letterList(context, onChange) {
     list.letters = /** @type {Letter[]} */ (found.items);
     list.hasMore = !found.isWhole;
     if (list.wanted !== '' && !list.letters.some(({ id }) => id === list.wanted)) {
-      list.other = await api.get(`/dead-letters/${pathPart(list.wanted)}`);
+      list.other = await letterOrNone(api, list.wanted);
     } else list.other = undefined;
     onChange();
   });
   return list;
+}
+
+/**
+ * One letter; undefined when it was dropped meanwhile.
+ * @param {Context['api']} api
+ * @param {string} id
+ * @returns {Promise<Letter | undefined>}
+ */
+async function letterOrNone(api, id) {
+  try {
+    return await api.get(`/dead-letters/${pathPart(id)}`);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
 }
 
 /**
@@ -140,7 +156,7 @@ function letterTools(context, { marked, list }) {
     void list.load();
   });
   const done = async (/** @type {Promise<unknown>} */ act) => {
-    await act;
+    if ((await act) === undefined) return;
     marked.clear();
     await list.load();
   };
@@ -177,12 +193,13 @@ function letterGrid({ marked, mark, open }) {
       label: 'Dead letters',
       keyOf: ({ id }) => id,
       empty: 'There is none.',
+      main: 'url',
       onOpen: open,
       onMark: mark,
       columns: [
         {
           key: 'mark',
-          title: 'Marked',
+          title: 'Mark',
           show: (letter, cell) =>
             void showMark(cell, { letter, isMarked: marked.has(letter.id), mark }),
         },
@@ -213,83 +230,7 @@ function showMark(cell, { letter, isMarked, mark }) {
     cell.replaceChildren(box);
     box.addEventListener('click', (event) => event.stopPropagation());
   }
-  box.setAttribute('aria-label', `Mark ${letter.id}`);
+  box.setAttribute('aria-label', `Mark ${brief(letter.id)}`);
   box.checked = isMarked;
   box.onchange = () => mark(letter);
-}
-
-/**
- * @param {Context} context
- * @param {ReturnType<typeof letterList>} list
- */
-function letterDetails(context, list) {
-  const line = timeline();
-  const again = async (/** @type {Promise<unknown>} */ act) => {
-    await act;
-    await list.load();
-  };
-  return (/** @type {Letter} */ letter) => {
-    line.show(letter.attempts, {
-      attempted: letter.attempts.length,
-      startedAt: letter.attempts[0]?.at ?? letter.parked_at,
-    });
-    /** @type {import('./panel.js').Action[]} */
-    const actions = [
-      { label: 'Redrive', act: () => void again(redriveLetters(context, [letter.id])) },
-      { label: 'Drop', tone: 'danger', act: () => void again(dropLetters(context, [letter.id])) },
-    ];
-    if (letter.body.kept && letter.body.bytes > 0) {
-      actions.push({
-        label: 'Save the body',
-        act: () => void saveBytes(context, letter.id, 'body'),
-      });
-    }
-    if (letter.response) {
-      actions.push({
-        label: 'Save the reply',
-        act: () => void saveBytes(context, letter.id, 'response'),
-      });
-    }
-    return {
-      key: letter.id,
-      title: `${letter.method} ${brief(letter.url, 160)}`,
-      facts: letterFacts(letter),
-      actions,
-      more: [line.element],
-    };
-  };
-}
-
-/**
- * @param {Letter} letter
- * @returns {import('./panel.js').Fact[]}
- */
-function letterFacts(letter) {
-  const { response, body } = letter;
-  /** @type {import('./panel.js').Fact[]} */
-  const facts = [
-    ['State', stateWord(letter.state) + (letter.needs ? `: ${letter.needs}` : '')],
-    [
-      'Why',
-      [letter.fault && `${letter.fault}/${letter.reason}`, letter.stop]
-        .filter(Boolean)
-        .join(', ') || letter.reason,
-    ],
-    ['Letter', visible(letter.id)],
-    ['Lane', visible(letter.lane)],
-    ['Client', visible(letter.client)],
-    ['Session', letter.session === null ? 'none' : visible(letter.session)],
-    ['Stands for', counted(letter.count, 'request')],
-    ['Parked', when(letter.parked_at)],
-    [
-      'Due',
-      `${when(letter.due_at)}${letter.state === 'parked' ? `, in ${left(letter.due_at)}` : ''}`,
-    ],
-    ['Kept until', when(letter.keep_until)],
-    ['Redrives', String(letter.redrives)],
-    ['Body', body.kept ? size(body.bytes) : `not kept (${size(body.bytes)})`],
-  ];
-  if (response)
-    facts.push(['Reply', `${response.status}, ${size(response.bytes)}, ${when(response.at)}`]);
-  return facts;
 }

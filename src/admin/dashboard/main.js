@@ -145,8 +145,11 @@ function route() {
     stage.replaceChildren(view.element);
   }
   for (const [key, link] of links) {
-    if (key === name) link.setAttribute('aria-current', 'page');
-    else link.removeAttribute('aria-current');
+    if (key !== name) link.removeAttribute('aria-current');
+    else if (isOther) {
+      link.setAttribute('aria-current', 'page');
+      link.scrollIntoView({ block: 'nearest', inline: 'center' });
+    }
   }
   document.title = `${title} · Forbear`;
   view.open(decoded(id), new URLSearchParams(search));

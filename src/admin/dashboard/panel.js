@@ -8,7 +8,8 @@ import { button, el, setText } from './dom.js';
  * @property {string} title
  * @property {readonly Fact[]} facts
  * @property {readonly Action[]} actions
- * @property {readonly Node[]} [more] below the facts; the same nodes each time, or nothing in them may hold the focus
+ * @property {readonly Node[]} [lead] above the facts; the same nodes each time, or nothing in them may hold the focus
+ * @property {readonly Node[]} [more] the same below the facts
  */
 
 /**
@@ -20,6 +21,7 @@ export function createPanel(onClose) {
   const title = el('h2', { tabindex: '-1' });
   const facts = el('dl', { class: 'facts' });
   const buttons = el('div', { class: 'buttons' });
+  const lead = el('div', { class: 'more' });
   const more = el('div', { class: 'more' });
   const head = el(
     'div',
@@ -32,6 +34,7 @@ export function createPanel(onClose) {
     { class: 'panel', 'aria-label': 'Details', hidden: true },
     head,
     buttons,
+    lead,
     facts,
     more,
   );
@@ -52,13 +55,8 @@ export function createPanel(onClose) {
       setText(title, details.title);
       showFacts(facts, details.facts);
       shownButtons.show(details.key, details.actions);
-      const nodes = details.more ?? [];
-      if (
-        nodes.length !== more.childNodes.length ||
-        nodes.some((n, i) => n !== more.childNodes[i])
-      ) {
-        more.replaceChildren(...nodes);
-      }
+      fill(lead, details.lead ?? []);
+      fill(more, details.more ?? []);
       if (isNew) {
         element.scrollTop = 0;
         title.focus({ preventScroll: true });
@@ -69,6 +67,17 @@ export function createPanel(onClose) {
       key = '';
     },
   };
+}
+
+/**
+ * @param {HTMLElement} place
+ * @param {readonly Node[]} nodes
+ */
+function fill(place, nodes) {
+  const { childNodes } = place;
+  place.hidden = nodes.length === 0;
+  if (nodes.length === childNodes.length && nodes.every((one, i) => one === childNodes[i])) return;
+  place.replaceChildren(...nodes);
 }
 
 class ButtonRow {

@@ -96,6 +96,7 @@ function routeGrid(onOpen) {
       label: 'Routes',
       keyOf: ({ id }) => id,
       empty: 'No route yet: a gateway has one with its first request.',
+      main: 'route',
       sortBy: 'state',
       onOpen,
       columns: [

@@ -90,6 +90,7 @@ function sessionGrid(onOpen) {
       label: 'Sessions',
       keyOf: ({ id }) => id,
       empty: 'There is none: a client begins one with Forbear-Session or a login of its own.',
+      main: 'session',
       sortBy: 'session',
       onOpen,
       columns: [

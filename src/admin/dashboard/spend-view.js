@@ -32,7 +32,10 @@ export function spendView(context) {
   };
   return {
     element,
-    open: refresh,
+    open() {
+      refresh();
+      void model.loadSpend().catch(() => {});
+    },
     update(topics) {
       if (topics.has('spend')) refresh();
     },
@@ -62,6 +65,7 @@ function spendGrid() {
       label: 'Spend',
       keyOf: ({ kind, name }) => `${kind} ${name}`,
       empty: 'Nothing was counted yet.',
+      main: 'host',
       sortBy: 'kind',
       columns: [
         {

@@ -18,84 +18,117 @@ import { brief, visible } from './plain-text.js';
  * @property {number} received_bytes
  */
 
+/** @typedef {{ begin: number, lengthMs: number }} Scale */
+/**
+ * @typedef {object} Span
+ * @property {number} attempted how many there were; the newest of them are shown
+ * @property {string} startedAt
+ * @property {string | null} [endsAt] the end of all, or of what is waited for, where it is known
+ */
+
 /** The attempts of an exchange, one after the other, with the time between them. */
 export function timeline() {
   const list = el('ol', { class: 'timeline' });
   const note = el('p', { class: 'intro' });
-  const element = el('div', {}, el('h3', {}, 'Attempts'), note, list);
+  const whole = el('div', { class: 'whole' });
+  const now = el('p', { class: 'step-now warn', hidden: true });
+  const element = el('div', { class: 'trail' }, el('h3', {}, 'Time line'), note, whole, list, now);
   let signature = '';
   return {
     element,
     /**
      * @param {readonly Try[]} attempts
-     * @param {{ attempted: number, startedAt: string }} o
+     * @param {Span} o
+     * @param {string} [waiting] what it does right now, as long as it is not over
      */
-    show(attempts, { attempted, startedAt }) {
-      const now = `${startedAt} ${attempts.length} ${attempts.at(-1)?.at}`;
-      if (now === signature) return;
-      signature = now;
+    show(attempts, { attempted, startedAt, endsAt }, waiting = '') {
+      now.hidden = waiting === '';
+      setText(now, waiting);
+      const last = attempts.at(-1)?.at ?? startedAt;
+      const drawn = `${startedAt} ${endsAt} ${attempts.length} ${last}`;
+      if (drawn === signature) return;
+      signature = drawn;
       const isCut = attempted > attempts.length;
-      setText(
-        note,
-        attempts.length === 0
-          ? 'Nothing has been sent yet.'
-          : isCut
-            ? `The newest ${attempts.length} of ${attempted}.`
-            : '',
-      );
-      const begin = Date.parse(isCut ? (attempts[0]?.at ?? startedAt) : startedAt);
-      const end = Date.parse(attempts.at(-1)?.at ?? startedAt);
+      setText(note, noteOf(attempts.length, attempted));
+      const first = attempts[0];
+      const begin = isCut && first ? startOf(first) : Date.parse(startedAt);
+      const end = Math.max(Date.parse(last), endsAt ? Date.parse(endsAt) : 0);
       const scale = { begin, lengthMs: Math.max(1, end - begin) };
-      list.replaceChildren(...attempts.map((one) => step(one, scale)));
+      whole.replaceChildren(...overview(attempts, scale));
+      list.replaceChildren(...attempts.flatMap((one, i) => step(one, attempts[i + 1], scale)));
     },
   };
 }
 
 /**
- * @param {Try} attempt
- * @param {{ begin: number, lengthMs: number }} scale
+ * @param {number} shown
+ * @param {number} attempted
  */
-function step(attempt, scale) {
-  const { n, status, verdict, route, duration_ms } = attempt;
+function noteOf(shown, attempted) {
+  if (shown === 0) return 'Nothing has been sent yet.';
+  return attempted > shown ? `The newest ${shown} of ${attempted} attempts.` : '';
+}
+
+/** @param {Try} attempt */
+const startOf = ({ at, duration_ms }) => Date.parse(at) - duration_ms;
+
+/**
+ * All attempts in one bar; what is between them is waiting.
+ * @param {readonly Try[]} attempts
+ * @param {Scale} scale
+ */
+function overview(attempts, scale) {
+  if (attempts.length === 0) return [];
+  const parts = attempts.map((one) => {
+    const x = Math.min(99, Math.max(0, ((startOf(one) - scale.begin) / scale.lengthMs) * 100));
+    const width = Math.max(0.6, Math.min(100 - x, (one.duration_ms / scale.lengthMs) * 100));
+    const place = { x: x.toFixed(2), width: width.toFixed(2), height: 4 };
+    return svg('rect', { class: `bar-${toneOf(one)}`, ...place });
+  });
+  const base = svg('rect', { class: 'bar-all', width: 100, height: 4 });
+  const look = { class: 'bar', viewBox: '0 0 100 4', preserveAspectRatio: 'none' };
+  return [
+    svg('svg', { ...look, 'aria-hidden': 'true' }, base, ...parts),
+    el('p', { class: 'bar-ends' }, el('span', {}, '0'), el('span', {}, span(scale.lengthMs))),
+  ];
+}
+
+/** @param {Try} attempt */
+function toneOf({ verdict }) {
   const fault = verdict.split('/', 1)[0] ?? '';
-  const startedMs = Date.parse(attempt.at) - duration_ms - scale.begin;
-  return el(
+  return fault === 'none' ? 'good' : fault === 'client' ? 'calm' : 'bad';
+}
+
+/**
+ * @param {Try} attempt
+ * @param {Try | undefined} next
+ * @param {Scale} scale
+ */
+function step(attempt, next, scale) {
+  const { n, status, verdict, route, duration_ms } = attempt;
+  const tone = toneOf(attempt);
+  const after = startOf(attempt) - scale.begin;
+  const made = el(
     'li',
-    { class: fault === 'none' ? 'good' : fault === 'client' ? 'calm' : 'bad' },
+    { class: tone },
     el(
       'p',
       { class: 'step-head' },
-      el('span', { class: 'step-n' }, `${fault === 'none' ? '✓' : '▲'} ${n}`),
-      el('span', {}, `+${span(Math.max(0, startedMs))}`),
+      el('span', { class: 'step-n' }, `${tone === 'good' ? '✓' : '▲'} Attempt ${n}`),
       el('span', {}, status === null ? 'no reply' : String(status)),
       el('span', { class: 'step-verdict' }, visible(verdict)),
-      el('span', {}, attempt.action),
     ),
-    bar(startedMs, duration_ms, scale.lengthMs),
     el('p', {}, brief(attempt.explain, 600)),
     el(
       'p',
       { class: 'step-foot' },
-      `by ${visible(route)}, took ${span(duration_ms)}, ${size(attempt.sent_bytes)} up, ${size(attempt.received_bytes)} down, ended ${when(attempt.at)}`,
+      `${visible(route)} · +${span(Math.max(0, after))}, took ${span(duration_ms)} · ${size(attempt.sent_bytes)} up, ${size(attempt.received_bytes)} down`,
     ),
   );
-}
-
-/**
- * Where in the whole time an attempt was; what is between the bars is waiting.
- * @param {number} startMs
- * @param {number} lengthMs
- * @param {number} wholeMs
- */
-function bar(startMs, lengthMs, wholeMs) {
-  const x = Math.min(99, Math.max(0, (startMs / wholeMs) * 100));
-  const width = Math.max(1, Math.min(100 - x, (lengthMs / wholeMs) * 100));
-  return svg(
-    'svg',
-    { class: 'bar', viewBox: '0 0 100 4', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
-    svg('rect', { class: 'bar-all', width: 100, height: 4 }),
-    svg('rect', { class: 'bar-part', x: x.toFixed(2), width: width.toFixed(2), height: 4 }),
-  );
+  if (!next) return [made];
+  const waitedMs = Math.max(0, startOf(next) - Date.parse(attempt.at));
+  const how = attempt.action === 'rotate' ? 'another route' : 'waited';
+  return [made, el('li', { class: 'between' }, `${how} ${span(waitedMs)}`)];
 }
 
 /**
