@@ -10,7 +10,9 @@ import { CHALLENGE_PAGE } from './support/site-pages.ts';
 import { get } from './support/whole-proxy.ts';
 
 const EXITS = ['127.0.9.1', '127.0.9.2', '127.0.9.3', '127.0.9.4'];
-const NAMES = 'good rate hour down dead wall soft cut reset half slow post order own'.split(' ');
+const NAMES = 'good rate hour down dead wall soft cut reset half slow post order own vague'.split(
+  ' ',
+);
 const LONG_PAGE = `<html><body>${'sorry, we could not do it. '.repeat(300)}</body></html>`;
 
 const config = (exits: readonly string[]) => [
@@ -22,6 +24,8 @@ const config = (exits: readonly string[]) => [
   '  routes: { warm: 4 }',
   'profiles: { brave: { max_attempts: 2 } }',
   'targets:',
+  '  - match: vague.test',
+  '    backoff: { base: 800ms, cap: 2s }',
   '  - match: half.test',
   '    expect: [{ when: { status: 200 }, body_contains: "</html>", else: transient }]',
   '  - match: own.test',
@@ -41,6 +45,9 @@ function answer() {
     switch (host) {
       case 'rate.test':
         return void (n === 1 ? say(429, 'later', { 'Retry-After': '1' }) : say(200));
+      case 'vague.test':
+        // No time is named: how long the pause is lies with the dice.
+        return void (n === 1 ? say(429, 'later') : say(200));
       case 'hour.test':
         return void say(429, 'later', { 'Retry-After': '7200' });
       case 'down.test':
@@ -93,14 +100,14 @@ async function mixedRun(t: TestContext, bodies: BodyLimits) {
   const many = (url: string, count: number, headers = {}) =>
     Promise.all(Array.from({ length: count }, (_, n) => ask(`${url}${n}`, headers)));
 
+  await Promise.all([many('good.test/', 5), ask('good.test/missing?token=hush&page=2')]);
   await Promise.all([
-    many('good.test/', 5),
-    ask('good.test/missing?token=hush&page=2'),
     many('down.test/', 2),
     ask('post.test/once', { 'Forbear-Retry': 'off' }),
     ask('post.test/brave', { 'Forbear-Profile': 'brave' }),
     ask('post.test/impatient', { 'Forbear-Patience': '1s', 'Forbear-Max-Attempts': '2' }),
     ask('rate.test/'),
+    ask('vague.test/'),
     ask('own.test/'),
     ask('half.test/'),
     ask('half.test/wish', { 'Forbear-Expect': 'never there' }),
