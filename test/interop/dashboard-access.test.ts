@@ -30,7 +30,7 @@ async function world(t: TestContext, size?: { width: number; height: number }) {
     ...['lanes/shop.test', `exchanges/${exchange}?state=all`, `routes/${route.id}`],
     ...[`sessions/${encodeURIComponent(session.id)}`, `dead-letters/${letter}`],
   ];
-  return { ...made, page, views };
+  return { ...made, page, views, letter };
 }
 
 /** What axe has against the page as it is. A dialog leaves little else to look at: fewer rules apply. */
@@ -100,6 +100,25 @@ test(
   },
 );
 
+/** Somebody who has no mouse: what has the focus, and the way to something by Tab, where it must be seen to be. */
+function fingers(page: BrowserPage) {
+  const focused = () =>
+    page.evaluate<string>(
+      `(document.activeElement.dataset.key ?? document.activeElement.textContent).trim()`,
+    );
+  const tabTo = async (text: string) => {
+    for (let i = 0; i < 60; i += 1) {
+      await page.keyboard.press('Tab');
+      const outline = await page.evaluate<string>(
+        'getComputedStyle(document.activeElement).outlineStyle',
+      );
+      if ((await focused()) === text) return assert.equal(outline, 'solid', text);
+    }
+    assert.fail(`no way to ${text} by Tab`);
+  };
+  return { focused, tabTo };
+}
+
 test(
   'everything goes with the keyboard alone, and the focus is always somewhere to be seen',
   LIMIT,
@@ -109,20 +128,7 @@ test(
     await asks('maps.test');
     await page.waitForSelector('tr[data-key="maps.test"]');
     const { keyboard } = page;
-    const focused = () =>
-      page.evaluate<string>(
-        `(document.activeElement.dataset.key ?? document.activeElement.textContent).trim()`,
-      );
-    const tabTo = async (text: string) => {
-      for (let i = 0; i < 60; i += 1) {
-        await keyboard.press('Tab');
-        const outline = await page.evaluate<string>(
-          'getComputedStyle(document.activeElement).outlineStyle',
-        );
-        if ((await focused()) === text) return assert.equal(outline, 'solid', text);
-      }
-      assert.fail(`no way to ${text} by Tab`);
-    };
+    const { focused, tabTo } = fingers(page);
     await keyboard.press('Tab');
     assert.equal(await focused(), 'Skip to the content');
     await keyboard.press('Enter');
@@ -162,6 +168,32 @@ test(
     assert.equal(await focused(), rows[0]);
   },
 );
+
+test('a dead letter is found, marked and redriven with the keyboard alone', LIMIT, async (t) => {
+  const { page, letter } = await world(t);
+  const { keyboard } = page;
+  const { focused, tabTo } = fingers(page);
+  await tabTo('Dead letters');
+  await keyboard.press('Enter');
+  await until(page, `document.activeElement.tagName === 'H1'`);
+  assert.equal(await focused(), 'Dead letters');
+  await page.waitForSelector(`tr[data-key="${letter}"]`);
+  await tabTo(letter);
+  await keyboard.press('Space');
+  await until(page, `document.querySelector('.tools').textContent.includes('1 marked')`);
+  assert.equal(await page.evaluate(`document.querySelector('td input').checked`), true);
+  await tabTo('Redrive marked');
+  await keyboard.press('Enter');
+  await page.waitForSelector('dialog');
+  assert.equal(await page.evaluate('document.activeElement.type'), 'checkbox');
+  await tabTo('Redrive');
+  await keyboard.press('Enter');
+  await until(
+    page,
+    `/redrive has begun/.test(document.querySelector('[role="status"]:is(.notice *)').textContent)`,
+  );
+  await until(page, `!document.querySelector('.tools').textContent.includes('1 marked')`);
+});
 
 test('what is in sight is named for those who cannot see it', LIMIT, async (t) => {
   const { page } = await world(t);

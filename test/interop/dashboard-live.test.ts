@@ -155,3 +155,27 @@ test(
     await says(page, 'first word of the new one');
   },
 );
+
+test('troubles are read out, and no more often than one can listen', LIMIT, async (t) => {
+  const { port, emit } = await adminDesk(t);
+  const { page, faults } = await openPage(t, 'about:blank');
+  await page.clock.install();
+  await page.goto(`http://127.0.0.1:${port}/`);
+  await page.waitForSelector('#connection[data-kind="live"]');
+  const open = (lane: string) =>
+    emit({ type: 'breaker_changed', at: 0, lane, state: 'open', untilAt: 1 });
+  const read = (text: string) =>
+    until(page, `document.querySelector('#announcer').textContent === ${JSON.stringify(text)}`);
+  open('one.test');
+  await read('Breaker of one.test is open.');
+  for (const lane of ['two.test', 'three.test']) open(lane);
+  emit(noticed('nothing that anybody must hear'));
+  await page.click('nav a:text-is("Events")');
+  await says(page, 'nothing that anybody must hear');
+  await read('Breaker of one.test is open.');
+  await page.clock.fastForward(11_000);
+  open('four.test');
+  await read('Breaker of four.test is open. Since the last word 2 more.');
+  assert.equal(await page.evaluate(`document.querySelector('#announcer').ariaLive`), 'polite');
+  assert.deepEqual(faults, []);
+});
