@@ -7,7 +7,7 @@ import { valueAt } from './issues.ts';
 import { dotted, type Path, type Places } from './places.ts';
 import { toPatch } from './policy-patch.ts';
 import type { TargetInput } from './policy-schema.ts';
-import type { ConfigInput } from './schema.ts';
+import { type ConfigInput, configSchema } from './schema.ts';
 import type { Sections } from './sections.ts';
 import { readTlsFiles } from './tls-files.ts';
 import { directUpstream, resolveUpstream } from './upstreams.ts';
@@ -172,20 +172,9 @@ function checkStore({ store }: Sections, report: Report): void {
 }
 
 function isWhole(sections: Sections): sections is ConfigInput {
-  const { listen, admin, clients, auth, intercept, drain, upstreams, policy, profiles } = sections;
-  const parts = [listen, admin, clients, auth, intercept, drain, upstreams, policy, profiles];
-  const {
-    targets,
-    log,
-    tls,
-    allow_private_targets: allowPrivate,
-    limits,
-    memory,
-    store,
-    early_warning: earlyWarning,
-  } = sections;
-  const others = [targets, log, tls, allowPrivate, limits, memory, store, earlyWarning];
-  return [...parts, ...others].every((part) => part !== undefined);
+  return Object.keys(configSchema.shape).every(
+    (key) => sections[key as keyof Sections] !== undefined,
+  );
 }
 
 function wholePolicy(keys: ConfigInput['policy']): Policy {

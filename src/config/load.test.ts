@@ -5,6 +5,7 @@ import test from 'node:test';
 import type { Config } from './config.ts';
 import { formatFault } from './faults.ts';
 import { loadConfig } from './load.ts';
+import { configSchema } from './schema.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -22,6 +23,19 @@ function faultsOf(text: string, env: Env = {}, flags = {}): readonly string[] {
   const loaded = load(text, env, flags);
   return loaded.kind === 'ok' ? [] : loaded.faults.map(formatFault);
 }
+
+test('no part of the file may be of another kind than it is, and each says so', () => {
+  for (const part of Object.keys(configSchema.shape)) {
+    for (const value of ['[[7]]', '{ a: { b: 7 } }', '"\\u0000"']) {
+      const [fault, ...more] = faultsOf(`${part}: ${value}`);
+      assert.match(fault ?? '', new RegExp(`^proxy\\.config\\.yaml:1:.*${part}`), value);
+      assert.deepEqual(
+        more.filter((text) => !text.includes(part)),
+        [],
+      );
+    }
+  }
+});
 
 test('without a file, and with an empty one, everything has its default', () => {
   const none = loadConfig({ file: undefined, env: {}, flags: {} });
