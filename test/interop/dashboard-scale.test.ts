@@ -10,6 +10,7 @@ import { openPage, pageSize, until } from '../support/browser.ts';
 
 const LIMIT = { timeout: 90_000 };
 const LANES = 1_000;
+const FEW_LANES = 10;
 
 /** Tasks of the page that took longer than a tenth of a second, and the frames that were drawn. */
 const WATCH = `
@@ -28,16 +29,25 @@ test(
   LIMIT,
   async (t) => {
     const { lanes, port } = await adminDesk(t);
-    for (let i = 0; i < LANES; i += 1) lanes.push(laneSight(`h${String(i).padStart(4, '0')}.test`));
     const { page, faults } = await openPage(t, `http://127.0.0.1:${port}/`);
-    const times: number[] = [];
-    for (let i = 0; i < 3; i += 1) {
+    const loaded = async (count: number) => {
+      lanes.length = 0;
+      for (let i = 0; i < count; i += 1)
+        lanes.push(laneSight(`h${String(i).padStart(4, '0')}.test`));
       await page.reload();
-      await until(page, `document.querySelector('[role="grid"]').ariaRowCount === '${LANES + 1}'`);
-      times.push(await page.evaluate<number>('performance.now()'));
+      await until(page, `document.querySelector('[role="grid"]').ariaRowCount === '${count + 1}'`);
+      return page.evaluate<number>('performance.now()');
+    };
+    const few: number[] = [];
+    const all: number[] = [];
+    for (let i = 0; i < 3; i += 1) {
+      few.push(await loaded(FEW_LANES));
+      all.push(await loaded(LANES));
     }
-    t.diagnostic(`all lanes are there after ${times.map(Math.round).join(', ')} ms`);
-    assert.ok(Math.min(...times) < 1_000, `${times} ms`);
+    const [ofFew, ofAll] = [Math.min(...few), Math.min(...all)];
+    t.diagnostic(`${LANES} lanes are there after ${ofAll} ms, ${FEW_LANES} after ${ofFew} ms`);
+    // A machine that has no second for a few lanes has none for many.
+    assert.ok(ofAll < Math.max(1_000, 2 * ofFew), `${ofAll} ms, and ${ofFew} ms with a few`);
     assert.ok(
       (await page.evaluate<number>(`document.querySelectorAll('tr[data-key]').length`)) < 60,
     );
@@ -61,6 +71,9 @@ test(
     await page.waitForSelector('#connection[data-kind="live"]');
     await until(page, `document.querySelector('[role="grid"]').ariaRowCount === '${LANES + 1}'`);
     await page.evaluate(WATCH);
+    await delay(1_000);
+    const idle = frameMs(await page.evaluate<number[]>('window.seen.frames.splice(0)'));
+    await page.evaluate('void window.seen.tasks.splice(0)');
     for (let second = 1; second <= 4; second += 1) {
       for (let i = 0; i < LANES; i += 1) {
         const state = (i + second) % 3 === 0 ? 'active' : 'paused';
@@ -77,18 +90,22 @@ test(
     const { tasks, frames } = await page.evaluate<{ tasks: number[]; frames: number[] }>(
       'window.seen',
     );
-    const gaps = frames.slice(1).map((at, i) => at - (frames[i] ?? at));
-    gaps.sort((a, b) => a - b);
-    const median = gaps[Math.floor(gaps.length / 2)] ?? 0;
+    const busy = frameMs(frames);
     t.diagnostic(
-      `long tasks: ${tasks.join(', ') || 'none'} ms; median frame ${median.toFixed(1)} ms of ${frames.length}`,
+      `long tasks: ${tasks.join(', ') || 'none'} ms; a frame each ${busy.toFixed(1)} ms of ${frames.length}, idle ${idle.toFixed(1)} ms`,
     );
-    assert.ok(median < 20, `a frame each ${median} ms`);
-    // Somebody else may have had the processor once.
-    assert.ok(tasks.filter((ms) => ms > 100).length <= 1, `${tasks} ms`);
+    assert.ok(busy < Math.max(20, 1.5 * idle), `a frame each ${busy} ms, and ${idle} ms when idle`);
+    // Somebody else may have had the processor, once or twice.
+    assert.ok(tasks.filter((ms) => ms > 100).length <= 2, `${tasks} ms`);
     assert.deepEqual(faults, []);
   },
 );
+
+/** The median time between two frames. */
+function frameMs(frames: readonly number[]): number {
+  const gaps = frames.slice(1).map((at, i) => at - (frames[i] ?? at));
+  return gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)] ?? 0;
+}
 
 /** Hours in which hosts come and go and things happen; each is told in a moment. */
 const HOURS = 24;
