@@ -1,5 +1,4 @@
 import { el } from './dom.js';
-import { when } from './format.js';
 import { hashOf } from './frame.js';
 import { brief } from './plain-text.js';
 
@@ -20,9 +19,9 @@ export function warningList(model) {
       if (now === shown) return;
       shown = now;
       element.hidden = warnings.length === 0;
-      const lines = warnings.slice(0, MOST).map(({ lane, sentence, since }) => {
+      const lines = warnings.slice(0, MOST).map(({ lane, sentence }) => {
         const link = el('a', { href: hashOf('lanes', lane) }, brief(lane, 80));
-        return el('li', {}, '▲ ', link, ` ${brief(sentence)} (since ${when(since)})`);
+        return el('li', {}, '▲ ', link, ` ${brief(sentence)}`);
       });
       const rest = warnings.length - lines.length;
       if (rest > 0) lines.push(el('li', {}, `and ${rest} more`));
